@@ -78,7 +78,7 @@ describe('the import graph', () => {
       'src/a/window.tsx': "import '../../src/windows.js';",
       'src/a/b/window.tsx': '',
       'src/window.tsx': '',
-      'src/a/own-window.tsx': '',
+      'src/a/standalone-window.tsx': '',
       'src/a/tabs.ts': '',
       'src/x/z.y.ts': '',
       'src/x/zxy.ts': '',

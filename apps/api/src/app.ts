@@ -21,7 +21,7 @@ import { DatabaseWatch } from './database/watch.js';
 import type { Defaults } from './env.js';
 import { errorBody } from './errors.js';
 import { Generations, hasCopies } from './generations/generations.js';
-import { QueueHints } from './lint/queue-hints.js';
+import { QueueFindings } from './lint/queue-findings.js';
 import { Hub } from './live/hub.js';
 import { readSamples, TrafficFile } from './live/traffic-file.js';
 import { RouterLog } from './logging/router-log.js';
@@ -146,7 +146,8 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   const agent = options.agent(app.log);
   const stored = options.stored ?? (await readConfig(options.writer));
   const { dataDir, echo = (text: string) => void process.stdout.write(text) } = options;
-  // Nobody writes more than a line each millisecond for long.
+  // The log never sustains more than one line per millisecond, so that ids from the clock are not reused after a
+  // restart.
   const log = new RouterLog({ dataDir, echo, firstId: Date.now() }, stored.snapshot);
   begun.push(log);
   const watch =
@@ -184,8 +185,8 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
   const alarms = new Alarms(store, watch, problem);
   const live = new LiveState(agent);
   const cpuLoad = new CpuLoad();
-  const hints = new QueueHints(store);
-  const views = createViews({ store, live, users, log: log, cpuLoad, hints, dataDir: options.dataDir });
+  const queueFindings = new QueueFindings(store);
+  const views = createViews({ store, live, users, log: log, cpuLoad, queueFindings, dataDir: options.dataDir });
   const accounting = new QueueAccounting(
     new QueueRecords(options.counts),
     { store, live, failed: (error) => watch?.recordError(error) ?? app.log.error(error) },
@@ -277,8 +278,8 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
 }
 
 /**
- * Adds rows for new ports, and the default configuration to an empty database: in one revision, so that a crash cannot leave
- * the former alone.
+ * Adds rows for new ports, and the default configuration to an empty database. Both are one revision, so that a crash
+ * cannot leave the ports without the default configuration.
  */
 async function seed(store: ConfigStore, agent: AgentPort, defaults: Defaults): Promise<void> {
   const ports = agent.hello?.ports ?? [];
@@ -305,7 +306,7 @@ function writeLog(log: RouterLog, agent: AgentPort, store: ConfigStore, alarms: 
   };
   reportRules();
   agent.onEvent((event) => {
-    // Of a link that changes the data plane sends a log line, too.
+    // When a link changes, the data plane sends a log line, too: that line is logged, and the event of the link is not.
     if (event.event === 'log') log.add(event.topics, event.message, event['time-ms']);
   });
   agent.onUp((hello) => log.add('system,info', `data plane connected, version ${hello.version}`));

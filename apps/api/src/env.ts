@@ -13,15 +13,18 @@ export interface Env {
   readonly defaults: Defaults;
   /** First password of `admin`, applied only while none is set. */
   readonly adminPassword: string | undefined;
-  /** Whether standard input holds that password, whole: unlike the environment nobody else can read it. */
+  /**
+   * Whether standard input contains that password and nothing else. Other users can read the environment, but not the
+   * input.
+   */
   readonly passwordOnInput: boolean;
-  /** Names that the router answers to beside its addresses, in lower case. */
+  /** Host names of the router, besides its addresses, in lower case. */
   readonly names: readonly string[];
   /** Addresses of reverse proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
   readonly webRoot: string | undefined;
   readonly databaseUrl: string;
-  /** Days for which it is kept what queues carried. */
+  /** Retention period of the accounting of queues, days. */
   readonly accountingDays: number;
   readonly logLevel: string;
 }

@@ -7,7 +7,7 @@ export class ApiError extends Error {
     readonly status: number,
     readonly detail?: string,
     readonly property?: string,
-    /** Seconds after which trying again makes sense. */
+    /** Time after which a retry makes sense, seconds. */
     readonly retryAfterS?: number,
     /** Configuration row at fault, where the data plane named one. */
     readonly row?: number,
@@ -30,10 +30,13 @@ export function errorBody(status: number, detail?: string, property?: string): E
   };
 }
 
-/** Text of what was thrown. */
+/** Message of a thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Answers that are not about a property's value, with their status codes. Texts about values come from the kind's `parse` (packages/schema/src/props). */
+/**
+ * Errors that are not about a property's value, with their status codes. Texts about values come from the kind's
+ * `parse` (packages/schema/src/props).
+ */
 export const errors = {
   /** A property's value is refused. `reason` names the property and what it accepts. */
   badProperty: (property: string, reason: string) => new ApiError(400, reason, property),
@@ -82,7 +85,7 @@ export const errors = {
       503,
       `failure: the data plane agent did not answer within ${Math.floor(ms / 1000)} s; nothing was changed, try again`,
     ),
-  /** Removal of stored items that succeeded, while that of dynamic ones may not have. */
+  /** Stored items were removed, and dynamic ones may not have been. */
   dynamicLeft: () =>
     new ApiError(
       503,

@@ -83,7 +83,7 @@ export interface DynamicRows {
 }
 
 /** Rows outside of the configuration, which the menu changes itself. */
-interface OwnRows {
+interface ExternalRows {
   /** Returns the `.id` of the new row. */
   add(call: Call): Promise<string>;
   set(call: Call, items: readonly string[], changes: Arguments, notFound: NotFound): Promise<void>;
@@ -97,5 +97,5 @@ export interface MenuCommands {
   /** Commands by name. */
   readonly commands?: Readonly<Record<string, Handler>>;
   readonly dynamic?: DynamicRows;
-  readonly own?: OwnRows;
+  readonly externalRows?: ExternalRows;
 }

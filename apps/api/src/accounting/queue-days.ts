@@ -7,13 +7,13 @@ import { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { BATCH, type Bytes, type Carried, type Meter, type QueueDay, type QueueRecords } from './records.js';
 
-/** Interval of readings, ms. What was counted since the last one is lost when the data plane crashes. */
+/** Interval between readings, ms. Bytes counted since the last reading are lost when the data plane crashes. */
 const READ_MS = 10_000;
-/** Interval of database writes, ms. */
+/** Interval between database writes, ms. */
 const STORE_MS = 60_000;
 /** First year of a clock that has been set: machines without a battery-backed clock start in 1970. */
 const FIRST_YEAR = 2020;
-/** Parts of old days that one pass removes at most, so that it does not delay readings. */
+/** Maximum number of parts of old days removed in one pass, so that the removal does not delay readings. */
 const MAX_REMOVED = 100;
 
 const DAY_MS = 86_400_000;
@@ -81,7 +81,7 @@ export class QueueAccounting {
     this.#timers = [every(READ_MS, () => this.read()), every(STORE_MS, () => this.flush())];
   }
 
-  /** Stops them, after a last write. */
+  /** Stops the periodic readings and writes, after a final write. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.flush();
@@ -96,7 +96,7 @@ export class QueueAccounting {
     return this.#asked;
   }
 
-  /** Reads, and stores the result. */
+  /** Reads the counters and stores the result. */
   flush(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#read();
@@ -105,7 +105,10 @@ export class QueueAccounting {
     });
   }
 
-  /** Resets counters by `reset`, whose answer holds their last values; those are added first. */
+  /**
+   * Resets counters by calling `reset`, whose result holds their final values: those are added to the accounting and
+   * stored.
+   */
   aroundReset(ids: readonly number[], reset: () => Promise<Pick<Queues, 'records'>>): Promise<void> {
     return this.#inTurn(async () => {
       await this.#read();
@@ -125,7 +128,7 @@ export class QueueAccounting {
     });
   }
 
-  /** Adds the last values of a queue before a reset. */
+  /** Adds the final counter values of a queue, and notes that its counters start again at zero. */
   #countLast(menu: string, row: Row, last: Meter): void {
     this.#count(menu, row, last);
     const meter = this.#meters.get(row.id);
@@ -261,7 +264,10 @@ export class QueueAccounting {
     this.#loaded = true;
   }
 
-  /** Stores the added bytes, of all rows or of these. After an error they are kept for the next write. */
+  /**
+   * Stores the added bytes of the given rows, by default of all changed ones. After an error they are kept for the next
+   * write.
+   */
   async #flush(rows: readonly number[] = [...this.#moved]): Promise<void> {
     const slicer = new TimeSlicer();
     for (let at = 0; at < rows.length; at += BATCH) {

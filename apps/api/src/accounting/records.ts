@@ -4,7 +4,9 @@ import { inTransaction } from '../database/transaction.js';
 /** Rows per statement; one blocks the event loop for a few milliseconds. */
 export const BATCH = 500;
 
-/** Bytes from the targets and to them; a queue of a tree has all of them in `download`. */
+/**
+ * Bytes from the targets (upload) and to the targets (download). A queue of a tree counts all its bytes as `download`.
+ */
 export interface Bytes {
   readonly upload: bigint;
   readonly download: bigint;
@@ -110,7 +112,7 @@ export class QueueRecords {
     });
   }
 
-  /** Meters of rows above `after`, in their order; none when there are no more. */
+  /** Meters of the rows with ids above `after`, ascending by id; empty when there are no more. */
   async metersAfter(after: number): Promise<(readonly [row: number, meter: Meter])[]> {
     const rows = await this.#db.$queryRaw<StoredMeter[]>`
       SELECT * FROM "QueueMeter" WHERE "row" > ${after} ORDER BY "row" LIMIT ${BATCH}`;
@@ -120,7 +122,7 @@ export class QueueRecords {
     ]);
   }
 
-  /** A part of a day: queues above row `after`, in their order; none when there are no more. */
+  /** A part of a day: queues with ids above `after`, ascending by id; empty when there are no more. */
   async partOfDay(day: string, after: number): Promise<QueueDay[]> {
     const rows = await this.#db.$queryRaw<StoredDay[]>`
       SELECT * FROM "QueueDay" WHERE "day" = ${day} AND "row" > ${after} ORDER BY "row" LIMIT ${BATCH}`;

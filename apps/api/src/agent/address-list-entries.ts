@@ -18,8 +18,8 @@ interface DynamicEntry {
 }
 
 /**
- * What is remembered of entries between readings. An `.id` is computed from the entry: a hash of its list's name, prefix length and address. So
- * a million entries need no table of ids, and ids survive a restart.
+ * State that is kept about entries between readings. An `.id` is computed from the entry: the hash of its list's name,
+ * the prefix length and the address. So a million entries need no table of ids, and ids survive a restart.
  */
 export class EntryMemory {
   /** Hash of a list's name, by that name. */
@@ -70,7 +70,7 @@ export class EntryMemory {
   createdAt(id: string, seconds: number): number {
     const known = this.#created.get(id);
     if (known !== undefined && Math.abs(known - seconds) <= 1) return known;
-    // A search through all entries must not evict those that are shown.
+    // A search through all entries must not evict the creation times of the entries that are shown.
     if (known !== undefined || this.#created.size < MAX_CREATED) this.#created.set(id, seconds);
     return seconds;
   }

@@ -14,9 +14,9 @@ export interface AgentPort {
    * @throws AgentRefusal when it is refused, AgentGone when the agent is not connected or does not answer.
    */
   request<B extends RequestBody>(body: B, timeoutMs?: number): Promise<ReplyFor[B['op']]>;
-  /** Called after each connection, once the agent has introduced itself. */
+  /** Registers a listener that is called after each connection, once the agent has sent its first message. */
   onUp(listener: (hello: Hello) => void): void;
-  /** Called after each loss of the connection. */
+  /** Registers a listener that is called after each loss of the connection. */
   onDown(listener: () => void): void;
   onEvent(listener: (event: AgentEvent) => void): void;
 }

@@ -98,7 +98,7 @@ export class AgentSocket implements AgentPort {
         this.#pending.delete(id);
         const silent = new AgentSilent(body.op, timeoutMs);
         reject(silent);
-        // Answers have the order of requests, so that later ones are missing, too.
+        // The agent answers requests in order, so that the answers to later requests are missing, too.
         this.#warnOnce(`agent: ${silent.message}`);
         this.#socket?.destroy();
       }, timeoutMs);
@@ -148,7 +148,7 @@ export class AgentSocket implements AgentPort {
     if (pending === undefined) return;
     this.#pending.delete(message.id);
     clearTimeout(pending.timer);
-    // The agent begins with the next request only now: timeouts of those behind it start again.
+    // The agent starts on the next request only now: the timeouts of the requests queued behind this one start again.
     for (const [id, { timer }] of this.#pending) if (id > message.id) timer.refresh();
     if (message.type === 'error') pending.reject(new AgentRefusal(message));
     else pending.resolve(message.body as never);

@@ -43,7 +43,7 @@ export class Authenticator {
   readonly #failures: Failures;
   readonly #key = randomBytes(32);
   readonly #verifying = new Map<string, Promise<User>>();
-  /** Resolves when the last request that waits for a password hash may continue. */
+  /** Resolves when the last of the requests that wait for a password hash may continue. */
   #lastTurn: Promise<void> = Promise.resolve();
   readonly #verified = new Map<string, { userId: number; until: number }>();
 
@@ -93,7 +93,7 @@ export class Authenticator {
     const colon = decoded.indexOf(':');
     // All invalid bytes would be decoded as the same character.
     if (encoded === undefined || colon < 0 || !isUtf8(bytes)) throw errors.unauthorized();
-    // No user has such a name or password: it is neither counted nor logged.
+    // No user has a name or password of this length: the attempt is neither counted nor logged.
     if (colon > MAX_NAME || decoded.length - colon - 1 > MAX_PASSWORD) throw errors.unauthorized();
     const digest = createHmac('sha256', this.#key).update(decoded).digest('base64');
     const known = this.#verified.get(digest);
@@ -107,7 +107,7 @@ export class Authenticator {
         return verified;
       });
     } else {
-      // A success from this address, too: failed logins of others do not delay it later.
+      // A Basic login counts as a success from this address, too: failed logins of others do not delay it later.
       this.#rateLimiter.remember(address, decoded.slice(0, colon));
     }
     if (user.disabled) throw errors.unauthorized();
@@ -155,7 +155,7 @@ export class Authenticator {
       try {
         return await running;
       } finally {
-        // All of them are resolved at once; one continues in each turn of the event loop.
+        // All waiting requests are resolved at once; one of them continues in each turn of the event loop.
         this.#lastTurn = this.#lastTurn.then(() => nextTurn());
         await this.#lastTurn;
       }

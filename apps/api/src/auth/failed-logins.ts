@@ -11,18 +11,18 @@ interface FailedLogins {
 
 /** Time for which the same failure is only counted after it was logged once, ms. */
 const WINDOW_MS = 60_000;
-/** Limit of different failures that are logged in that time; more are counted together. */
+/** Maximum number of different failures that are logged within {@link WINDOW_MS}; further ones are counted together. */
 const MAX_LOGGED = 20;
 
 /** Logs failed logins, in at most 41 lines a minute. */
 export class FailureReport {
-  readonly #tell: (failed: FailedLogins) => void;
+  readonly #report: (failed: FailedLogins) => void;
   readonly #logged = new Map<string, { user: string; address: string; more: number }>();
   #others = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(tell: (failed: FailedLogins) => void) {
-    this.#tell = tell;
+  constructor(report: (failed: FailedLogins) => void) {
+    this.#report = report;
   }
 
   add(name: string, address: string): void {
@@ -34,7 +34,7 @@ export class FailureReport {
     else if (this.#logged.size >= MAX_LOGGED) this.#others += 1;
     else {
       this.#logged.set(key, { user, address, more: 0 });
-      this.#tell({ user, address, text: `login failure for user ${user} from ${address}` });
+      this.#report({ user, address, text: `login failure for user ${user} from ${address}` });
     }
   }
 
@@ -43,13 +43,13 @@ export class FailureReport {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const { user, address, more } of this.#logged.values()) {
-      if (more > 0) this.#tell({ user, address, text: `${failures(more)} for user ${user} from ${address}` });
+      if (more > 0) this.#report({ user, address, text: `${failures(more)} for user ${user} from ${address}` });
     }
     const others = this.#others;
     this.#logged.clear();
     this.#others = 0;
     if (others > 0) {
-      this.#tell({
+      this.#report({
         user: '',
         address: '',
         text: `${failures(others)} for other users or from other addresses`,
@@ -63,6 +63,6 @@ const failures = (more: number): string => `${more} more login ${more === 1 ? 'f
 export async function recordFailedLogin(db: Database, user: string, address: string, text: string): Promise<void> {
   const action = 'login-failed';
   await db.audit.create({ data: { user, address, action, detail: text } });
-  // Anyone can cause these.
+  // Anyone can cause these records, so that their number is limited.
   await keepNewest(db, action, MAX_RECORDED);
 }

@@ -3,20 +3,23 @@ import { MAX_PASSWORD } from '@tollway/protocol/session';
 import { errors } from '../errors.js';
 import { isCommonPassword } from './common-passwords.js';
 
-/** Hashes computed at a time: each takes a core and 19 MiB for some 30 ms. */
+/** Hashes computed at the same time: each takes a core and 19 MiB for some 30 ms. */
 const AT_ONCE = 2;
-/** Hashes that may wait for those: more than the logins that may fail at once, from the network and from this machine. */
+/**
+ * Maximum number of hashes that wait: more than the logins that may fail at once, from the network and from this
+ * machine.
+ */
 const MAX_WAITING = 192;
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Runs `work` when it is its turn. @throws ApiError 429 when too many wait. */
+/** Runs `work` when fewer than {@link AT_ONCE} hashes are being computed. @throws ApiError 429 when too many wait. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running < AT_ONCE) running += 1;
   else {
     if (waiting.length >= MAX_WAITING) throw errors.tooManyAttempts(1);
-    // The place passes to the next in the queue.
+    // The caller that finishes hands its slot to the next one in the queue.
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
   try {
@@ -28,7 +31,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Words for a router, its administrator or a password, with some digits: tried first on every router. */
+/** Common words for a router, its administrator or a password, with some digits: attackers try them first. */
 const USUAL =
   /^(admin(istrator)?|root|super(user|visor)?|user|guest|router|gateway|tollway|p[a@]ss(w[o0]rd)?|welcome|changeme|letmein|default)[\d!@#$._-]{0,4}$/i;
 

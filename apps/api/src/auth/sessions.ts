@@ -8,7 +8,7 @@ export const SESSION_MS = 7 * 24 * 3600 * 1000;
 /** Time between two attempts to store that sessions have ended, ms. */
 const AGAIN_MS = 5_000;
 
-/** Sessions of one user; when there are more, the oldest ends. */
+/** Maximum number of sessions of one user; when there are more, the oldest one ends. */
 const MAX_OF_USER = 64;
 
 export interface Session {
@@ -20,7 +20,7 @@ export interface Session {
   readonly expiresAt: number;
 }
 
-/** Browser sessions. All are in memory; the database lets them survive a restart. */
+/** Browser sessions. All of them are kept in memory; the database restores them after a restart. */
 export class Sessions {
   readonly #db: Database;
   readonly #sessions = new Map<string, Session>();
@@ -44,7 +44,7 @@ export class Sessions {
     return sessions;
   }
 
-  /** Called when a session ends before or at its time. */
+  /** Registers a listener that is called when a session is ended or expires. */
   onEnd(listener: (key: string) => void): void {
     this.#ended.push(listener);
   }
@@ -78,7 +78,7 @@ export class Sessions {
     return undefined;
   }
 
-  /** All that have not ended. */
+  /** All sessions that have not ended. */
   list(): Session[] {
     return [...this.#sessions.values()];
   }
@@ -106,7 +106,7 @@ export class Sessions {
     clearTimeout(this.#again);
   }
 
-  /** Deletes ended sessions from the database. */
+  /** Deletes ended sessions from the database that could not be deleted before. */
   async #forgetLeft(): Promise<void> {
     clearTimeout(this.#again);
     const keys = [...this.#left];

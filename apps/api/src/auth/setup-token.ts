@@ -23,7 +23,7 @@ export class SetupToken {
     await writeFile(this.#file, this.#token, { mode: 0o600, flag: 'wx' });
   }
 
-  /** Token in the file; undefined when others may have written or read it. */
+  /** Token in the file; undefined when others may have written or read the file. */
   async #issued(): Promise<string | undefined> {
     const file = await open(this.#file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
     if (file === undefined) return undefined;
@@ -44,8 +44,9 @@ export class SetupToken {
   }
 
   /**
-   * Runs `work` if the token is right; meanwhile and afterwards the token is invalid. When `work` fails it is valid again.
-   * `undefined`: the token was wrong.
+   * Runs `work` if the token is right. The token is invalid meanwhile and afterwards; it becomes valid again when
+   * `work` fails.
+   * Returns `undefined` for a wrong token.
    */
   async use<T>(token: string, work: () => Promise<T>): Promise<T | undefined> {
     if (!this.matches(token)) return undefined;

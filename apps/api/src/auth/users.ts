@@ -52,7 +52,7 @@ interface StoredUser extends User {
 
 export const FIRST_USER = 'admin';
 
-/** The users, in the database and all in memory. */
+/** The users. All of them are kept in memory and in the database. */
 export class Users {
   readonly #db: Database;
   readonly #writer: Database;
@@ -85,7 +85,9 @@ export class Users {
     return users;
   }
 
-  /** Called when a user was added or removed, or its rights or password changed. */
+  /**
+   * Registers a listener that is called when a user was added or removed, or when rights or the password have changed.
+   */
   onChange(listener: (id: number) => void): void {
     this.#listeners.push(listener);
   }
@@ -94,7 +96,7 @@ export class Users {
     return [...this.#users.values()];
   }
 
-  /** All of them as they are kept beside the database. */
+  /** All users, in the form in which they are kept beside the database. */
   kept(): KeptUsers {
     const users = [...this.#users.values()].map(({ id, name, group, disabled, comment, passwordHash }) => ({
       id,

@@ -13,7 +13,10 @@ interface Entry {
   readonly range: AddressRange;
 }
 
-/** Translations of rows that no commit has changed: they are the same objects then, whose hashes are known. */
+/**
+ * Translated entries by row. An unchanged row is the same object, so that its translation and the cached hash are
+ * reused.
+ */
 const translated = new WeakMap<Row, Entry>();
 
 function entryOf(row: Row): Entry {
@@ -30,7 +33,7 @@ function entryOf(row: Row): Entry {
 export class AddressLists {
   readonly #index = new Map<string, number>();
   readonly #lists: AddressList[] = [];
-  /** Lists that are looked up, by name and index. */
+  /** Lists that are looked up during a translation, by name and index. */
   readonly dependencies = new DependencyRecorder<readonly [string, number]>();
 
   private constructor(context: CompileContext) {

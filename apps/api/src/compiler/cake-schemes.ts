@@ -4,7 +4,7 @@ import type { CakeAtm } from '@tollway/dataplane-agent';
 interface CakeFraming {
   /** Bytes added to the IP length of every packet. */
   readonly overhead: number;
-  /** Least length charged, bytes; 0 none. */
+  /** Minimum length charged for a packet, bytes; 0 for none. */
   readonly mpu: number;
   readonly atm: CakeAtm;
 }
@@ -12,7 +12,7 @@ interface CakeFraming {
 /** Presets by name, as tc-cake(8) has them under "overhead compensation parameters"; over the IP length. */
 const SCHEMES: Readonly<Record<string, Partial<CakeFraming>>> = {
   raw: {},
-  // RouterOS spells it so.
+  // RouterOS spells the name like this.
   convervative: { overhead: 48, atm: 'atm' },
   'ipoa-vcmux': { overhead: 8, atm: 'atm' },
   'ipoa-llcsnap': { overhead: 16, atm: 'atm' },
@@ -24,7 +24,7 @@ const SCHEMES: Readonly<Record<string, Partial<CakeFraming>>> = {
   'pppoe-llcsnap': { overhead: 40, atm: 'atm' },
   'pppoe-ptm': { overhead: 30, atm: 'ptm' },
   'bridged-ptm': { overhead: 22, atm: 'ptm' },
-  // Takes the Ethernet header out of the length that Linux sees; here lengths are those of IP.
+  // In Linux it subtracts the Ethernet header from the packet length. Here lengths are IP lengths: nothing to subtract.
   'via-ethernet': {},
   ethernet: { overhead: 38, mpu: 84 },
   'ether-vlan': { overhead: 4 },
@@ -34,7 +34,10 @@ const SCHEMES: Readonly<Record<string, Partial<CakeFraming>>> = {
 /** Bounds of `cake-overhead`. */
 const OVERHEAD = { min: -64, max: 256 } as const;
 
-/** Overheads add up; of the least lengths the largest holds; framing that was chosen goes before that of presets. */
+/**
+ * Overheads are added up; the largest minimum length applies; framing that the user chose takes precedence over
+ * presets.
+ */
 export function cakeFraming(schemes: readonly string[], own: CakeFraming): CakeFraming {
   const presets = schemes.flatMap((name) => (Object.hasOwn(SCHEMES, name) ? (SCHEMES[name] ?? []) : []));
   const overhead = presets.reduce((sum, preset) => sum + (preset.overhead ?? 0), own.overhead);

@@ -5,13 +5,13 @@ import { CompileContext } from './context.js';
 
 export interface Compiled {
   readonly config: DataplaneConfig;
-  /** Rows that are stored but cannot work, with the reason for people. They are not in `config`. */
+  /** Stored rows that cannot work, by row id, with the reason for people. They are not in `config`. */
   readonly invalid: ReadonlyMap<number, string>;
   /** Offset of the clock that `config` depends on, seconds; undefined when no rule asks for the time. */
   readonly utcOffsetS: number | undefined;
 }
 
-/** Sections of the compiled configuration that menus give. */
+/** Sections of the compiled configuration that menus contribute to. */
 type Sections = Omit<DataplaneConfig, 'format' | 'mark-names'>;
 
 /** Compiler of a menu's sections of the configuration. */
@@ -24,7 +24,7 @@ export type Compile = (snapshot: ConfigSnapshot, utcOffsetS?: number) => Compile
  * Translates the stored configuration into what the data plane reads: names become row ids, texts become
  * integers, lists are expanded, disabled rows and rows that cannot work are left out. Pure and total: a
  * row that cannot be translated is reported in `invalid`, never thrown.
- * @param menus what each menu gives, in the order in which marks and lists of addresses get their numbers
+ * @param menus the compiler of each menu, in the order in which marks and address lists get their numbers
  * @param utcOffsetS offset of the router's clock from UTC, for conditions on the time of day, seconds.
  */
 export function compileMenus(
@@ -63,9 +63,9 @@ const SECTIONS: Readonly<Record<keyof DataplaneConfig, undefined>> = {
 type PartOfConfig = { [Section in keyof DataplaneConfig]: unknown };
 
 /**
- * Adds the sections that a menu gives. Several menus may give rows of one section, as interfaces of several types, which then
- * follow each other.
- * @throws Error for a section that is no list of rows and has been given by another menu
+ * Adds the sections that a menu contributes. Several menus may add rows to one section, such as interfaces of several
+ * types; their rows are concatenated.
+ * @throws Error for a section that is no list of rows and that another menu has already set
  */
 function addSections(config: PartOfConfig, sections: Partial<Sections>): void {
   for (const [name, section] of Object.entries(sections) as [keyof Sections, unknown][]) {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { DataplaneConfig } from '@tollway/dataplane-agent';
 
 /*
- * The digest of a configuration that the agent computes alike: what is in force is what is wanted when both have the
- * same. How it is made is described where the agent makes it, in `crates/config/src/digest.rs`.
+ * The digest of a configuration. The agent computes it in the same way: the configuration in force is the intended one
+ * when both digests are equal. The algorithm is described in the agent, in `crates/config/src/digest.rs`.
  */
 
 const MASK = (1n << 128n) - 1n;
@@ -61,7 +61,7 @@ function sectionHash(rows: readonly bigint[]): bigint {
     sum += row + link(last, row);
     last = row;
   }
-  // Replaces the link of an empty section by that of the last row to the end.
+  // Replaces the link of an empty section by the link from the last row to the end.
   return (sum + link(last, END) - link(END, END)) & MASK;
 }
 
@@ -86,7 +86,7 @@ export function digestOf(config: DataplaneConfig, hashOf: (row: unknown) => bigi
     'interface-queues': interfaceQueues = [],
     ...others
   } = config;
-  // A section that is left out here does not compile: configurations that differ in it would have the same digest.
+  // Fails to compile when a section is left out here: configurations that differ in it would have the same digest.
   others satisfies Readonly<Record<string, never>>;
   const sections: [name: string, rows: readonly unknown[]][] = [
     ['format', [format]],

@@ -3,7 +3,7 @@ import { MAX_JUMP_DEPTH } from '@tollway/dataplane-agent/records';
 import type { Row } from '../snapshot/snapshot.js';
 import { InvalidRow } from './invalid-row.js';
 
-/** A rule whose conditions and action are understood; a jump is resolved once all rules are known. */
+/** A rule with translated conditions and action. Its jump is resolved once all rules have been translated. */
 export interface UnlinkedRule {
   readonly row: Row;
   readonly chain: string;
@@ -48,7 +48,7 @@ export function checkCycle({ chain, action }: UnlinkedRule, jumps: ReadonlyMap<s
   }
 }
 
-/** A check that refuses jumps which nest too deep. `rules` must be without circles. */
+/** A check that refuses jumps which nest too deep. `rules` must not contain circular jumps. */
 export function checkNesting(rules: readonly UnlinkedRule[]): (rule: UnlinkedRule) => void {
   const byChain = new Map<string, UnlinkedRule[]>();
   for (const rule of rules) {
@@ -58,7 +58,7 @@ export function checkNesting(rules: readonly UnlinkedRule[]): (rule: UnlinkedRul
     else byChain.set(rule.chain, [rule]);
   }
   const known = new Map<string, number>();
-  /** Jumps nested below a chain, counting only those that are not refused. */
+  /** Depth of the jumps below a chain, counting only jumps that are not refused. */
   const below = (chain: string): number => {
     let deepest = known.get(chain);
     if (deepest !== undefined) return deepest;

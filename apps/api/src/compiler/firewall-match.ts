@@ -29,8 +29,8 @@ interface Given {
 type Translate = (given: Given, context: CompileContext, lists: AddressLists) => Matcher;
 
 /**
- * One translation per condition, in the order in which the data plane is to try them: cheap ones first, and last those
- * that remember packets, so that only what meets everything else counts for them.
+ * One translation per condition, in the order in which the data plane evaluates them: cheap conditions first, and last
+ * the stateful ones, so that only packets which meet all other conditions are counted by them.
  */
 const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   'in-interface': ({ text, negate }, context) => ({
@@ -125,7 +125,7 @@ export function translateMatchers(context: CompileContext, lists: AddressLists, 
     const prop = menu?.props[property];
     const value = prop && row.values[property];
     if (value === undefined || value === '') return [];
-    // Where `!` belongs to single words (tcp-flags), the whole is not inverted.
+    // Where `!` applies to single flags (tcp-flags), the condition as a whole is not inverted.
     return [translate(prop?.not ? splitNot(value) : { text: value, negate: false }, context, lists)];
   });
 }
@@ -136,7 +136,7 @@ function read<T>(property: string, text: string, parse: (text: string) => T | un
   return value;
 }
 
-/** A rule that asks for a list whose last member went would silently match nothing: it is flagged instead. */
+/** A rule that names a list without members would silently match nothing: it is reported as invalid instead. */
 function listed(context: CompileContext, property: string, name: string, negate: boolean): number[] {
   const rows = context.interfaces.list(name);
   if (!rows) throw new InvalidRow(`${property}: there is no interface list ${name}`);

@@ -33,7 +33,8 @@ export function compileFirewall(context: CompileContext, table: Table): Chain[] 
 
   const chains = [...names].map((name): Chain => ({ name, rules: [] }));
   const indices = new Map(chains.map(({ name }, index) => [name, index]));
-  // Every chain that a rule is in or jumps to has an index: names come from the rules, and checkJump saw the jumps.
+  // Every chain that a rule is in or jumps to has an index: chains are collected from all rules, and checkJump has
+  // verified the jumps.
   for (const rule of rules) chains[indices.get(rule.chain) ?? -1]?.rules.push(linkedRule(rule, indices));
   return chains;
 }
@@ -67,7 +68,7 @@ function keep(
   );
 }
 
-/** Hook of actions of NAT that work in one only; the others work everywhere. */
+/** Hook of the NAT actions that work in one hook only; other actions work in every hook. */
 const HOOK_OF: Readonly<Record<string, 'srcnat' | 'dstnat'>> = {
   masquerade: 'srcnat',
   'src-nat': 'srcnat',
@@ -85,7 +86,7 @@ function checkHook({ chain, action }: UnlinkedRule, reached: ReadonlyMap<string,
   }
 }
 
-/** Chains of mangle before routing. */
+/** Chains of mangle that packets pass before routing. */
 const BEFORE_ROUTING: readonly string[] = ['prerouting', 'output'];
 
 function checkRoutingMark({ chain, action }: UnlinkedRule, reached: ReadonlyMap<string, ReadonlySet<string>>): void {

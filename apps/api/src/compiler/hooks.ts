@@ -1,4 +1,4 @@
-/** Chains of the firewall that packets enter by themselves, by table. */
+/** Built-in chains of the firewall, through which packets enter a table, by table. */
 export const HOOKS = {
   filter: ['input', 'forward', 'output'],
   nat: ['srcnat', 'dstnat'],

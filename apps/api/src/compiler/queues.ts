@@ -28,7 +28,7 @@ import { QueueTypes } from './queue-types.js';
 const SIMPLE = '/queue/simple';
 const TREE = '/queue/tree';
 
-/** The queues, and the types that they name by index. */
+/** The compiled queues, and the queue types that they reference by index. */
 interface Queues {
   readonly types: QueueType[];
   readonly simple: SimpleQueue[];
@@ -44,7 +44,7 @@ export function compileQueues(context: CompileContext): Queues {
   return { types: types.compiled(), simple, tree, interfaces };
 }
 
-/** Texts of a limit, of one direction. */
+/** Texts of the properties of a limit in one direction. */
 interface LimitTexts {
   readonly limitAt: string | undefined;
   readonly maxLimit: string | undefined;
@@ -81,13 +81,13 @@ interface SimpleChild extends Child {
 function simpleChild(context: CompileContext, types: QueueTypes, row: Row): SimpleChild {
   const parent = requiredValue(SIMPLE, row, 'parent');
   const totalType = effective(SIMPLE, row, 'total-queue');
-  // It may come into use because of the parent: it must exist in any case.
+  // The parent's total limit may make this type effective, so that it must exist in any case.
   if (totalType !== undefined) types.kindOf(totalType);
   const queue = unlinkedQueue(context, types, row, () => simpleQueue(context, types, row));
   return { row, parent: parent === 'none' ? undefined : parent, queue };
 }
 
-/** Simple queues that cannot work, with the reason for people; all else of the configuration is left alone. */
+/** Simple queues that cannot work, by row id, with the reason for people. Only simple queues are examined. */
 export async function invalidSimpleQueues(
   snapshot: ConfigSnapshot,
   slicer: TimeSlicer,
@@ -107,7 +107,8 @@ function simpleQueues(context: CompileContext, types: QueueTypes): SimpleQueue[]
   const linked = new Map<Row, SimpleQueue>();
   for (const { queue, parent } of runToEnd(withParents(context, rowsOf(context.snapshot, SIMPLE), queues))) {
     const above = parent && linked.get(parent.row);
-    // What a parent holds both directions to holds for all its children together, so each of them has a part of it.
+    // A parent's limit for both directions together applies to all its children, so that each child needs a limit for
+    // both directions.
     const total = queue.queue.total ?? (above?.total ? limitOf(types, totalTexts(queue.row)) : null);
     linked.set(queue.row, linkedQueue(queue.queue, above?.row ?? null, total));
   }
@@ -135,7 +136,7 @@ function simpleQueue(context: CompileContext, types: QueueTypes, row: Row): Unli
   };
 }
 
-/** The texts of one limit; `text` returns that of a property. */
+/** The texts of one limit; `text` returns the text of a property. */
 const limitTexts = (text: (property: string) => string | undefined): LimitTexts => ({
   limitAt: text('limit-at'),
   maxLimit: text('max-limit'),
@@ -181,7 +182,7 @@ function time(context: CompileContext, value: string | undefined): QueueTime | n
 
 interface TreeChild extends Child {
   readonly queue: Omit<TreeQueue, 'parent'>;
-  /** Parent of a root. */
+  /** The interface or global parent that a root queue is attached to. */
   readonly root: TreeParent | undefined;
 }
 
@@ -199,7 +200,9 @@ function treeQueues(context: CompileContext, types: QueueTypes): TreeQueue[] {
   return queues.flatMap(({ row }) => linked.get(row) ?? []);
 }
 
-/** Parent by name that is no queue. Interfaces go before queues, which cannot be called like them. */
+/**
+ * A parent that is no queue, by name. Names of interfaces take precedence over queues, which cannot have such names.
+ */
 function treeRoot(context: Pick<CompileContext, 'interfaces'>, parent: string): TreeParent | undefined {
   if (parent === 'global') return { kind: 'global' };
   const row = context.interfaces.find(parent);

@@ -14,7 +14,7 @@ export class Settings {
 
   word(property: string): string {
     const value = effective(this.#menu, rowsOf(this.#context.snapshot, this.#menu)[0], property);
-    // Every setting has a default in the schema; the registry test holds it to that.
+    // Every setting has a default in the schema; the registry test checks this.
     if (value === undefined) throw new Error(`${this.#menu} ${property} has neither value nor default`);
     return value;
   }

@@ -3,9 +3,9 @@ import type { AgentPort } from '../agent/port.js';
 import { errors } from '../errors.js';
 
 /**
- * `down` no agent; `behind` connected, not on the newest revision yet, or on one of that number with other content;
- * `synced` what it has in force is the newest revision, by its digest;
- * `ahead` the agent runs a revision that the database does not know; `refused` it refuses the newest one.
+ * State of the agent: `down`: not connected; `behind`: connected, and not on the newest revision yet, or on a revision
+ * of the same number with other content; `synced`: the configuration in force is the newest revision, by its digest;
+ * `ahead`: the agent runs a revision that the database does not have; `refused`: the agent refuses the newest revision.
  */
 export type SyncState = 'down' | 'behind' | 'synced' | 'ahead' | 'refused';
 
@@ -41,7 +41,7 @@ export class AgentSync {
   readonly #head: () => Head;
   #state: SyncState = 'down';
   #active: InForce = { revision: 0, digest: '' };
-  /** An activation was sent and its answer is missing. */
+  /** An activation was sent and has not been answered. */
   #uncertain = false;
 
   constructor(agent: AgentPort, log: Log, head: () => Head) {
@@ -76,19 +76,19 @@ export class AgentSync {
     if (this.#state === 'ahead') throw this.#ahead(this.#head().revision);
   }
 
-  /** Notes what the agent has in force since it activated the newest revision. */
+  /** Sets the configuration that the agent has in force after it activated the newest revision. */
   setActive(active: InForce): void {
     this.#active = active;
     this.#compare();
   }
 
-  /** Notes that it is not known which configuration the agent has in force, until it is asked. */
+  /** Records that it is unknown which configuration the agent has in force, until the agent reports it. */
   markUncertain(): void {
     this.#uncertain = true;
     if (this.#state === 'synced') this.#state = 'behind';
   }
 
-  /** Waits until there is a connection; false after `timeoutMs`. */
+  /** Waits until the agent is connected; false after `timeoutMs`. */
   async connected(timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
     while (this.#agent.hello === undefined) {
@@ -100,9 +100,9 @@ export class AgentSync {
   }
 
   /**
-   * Activates the newest revision unless it is active. The caller holds the configuration's mutex. If the agent refuses it,
-   * the previous one stays active: a later change may fix that.
-   * @param deadline when to give up, by `performance.now()`; without it each answer may take as long as any other.
+   * Activates the newest revision unless it is active. The caller holds the configuration's mutex. If the agent refuses
+   * the revision, the previous one stays active: a later change may resolve the cause.
+   * @param deadline when to give up, by `performance.now()`, ms; without it each request has its usual timeout.
    * @throws AgentGone, or ApiError when the agent is ahead of the database.
    */
   async reconcile(deadline?: number): Promise<void> {
@@ -132,10 +132,10 @@ export class AgentSync {
     this.#compare();
   }
 
-  /** The agent has the newest revision in force. */
+  /** Whether the agent has the newest revision in force. */
   #isInForce(): boolean {
     const { revision, digest } = this.#head();
-    // Before the first revision there is nothing to compare.
+    // Before the first revision there is no configuration to compare.
     return this.active === revision && (revision === 0 || this.#active.digest === digest);
   }
 

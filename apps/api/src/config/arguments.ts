@@ -10,8 +10,9 @@ export type ArgumentValues = Readonly<Record<string, string>>;
 const ITEMS = ['.id', 'numbers'];
 
 /**
- * The values of the arguments that a command declares. Those that name rows and `.proplist` are not among them.
- * @throws ApiError for an argument that is not declared, required and missing, or not accepted by its kind.
+ * The values of the arguments that a command declares. Arguments that name rows, and `.proplist`, are not included.
+ * @throws ApiError for an argument that is not declared, one that is required and missing, or a value that its kind
+ * does not accept.
  */
 export function argumentValues(command: Command, args: Arguments): ArgumentValues {
   const declared = Object.entries(command.args);
@@ -40,10 +41,10 @@ function parsedArgument(name: string, argument: Argument, args: Arguments): stri
   return parsed.value;
 }
 
-/** The value under the argument's name or an alias. @throws ApiError when two of them differ. */
+/** The value under the argument's name or an alias. @throws ApiError when two of them have different values. */
 function given(name: string, { aliases = [] }: Argument, args: Arguments): unknown {
   const names = [name, ...aliases].filter((each) => args[each] !== undefined);
-  // An alias may be the name of a list of rows, whose length is not limited where the body is read.
+  // An alias may also name a list of rows, whose length is not limited when the body is parsed.
   for (const each of names) refuseLong(each, args[each]);
   const [first, ...others] = names;
   if (first === undefined) return undefined;

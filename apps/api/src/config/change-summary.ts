@@ -3,17 +3,17 @@ import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { type RowChange, type RowContent, withoutRenumbered } from './draft.js';
 import { storedProps } from './items.js';
 
-/** Descriptions of changes for log, audit and history. All are limited in length; secrets are left out. */
+/** Descriptions of changes for log, audit and history. Their length is limited; secrets are left out. */
 
-/** Items of a change that are listed one by one. */
+/** Maximum number of items of a change that are described individually. */
 const MAX_ITEMS = 5;
-/** Properties listed of an item. */
+/** Maximum number of properties of an item that are described. */
 const MAX_PROPERTIES = 12;
-/** Characters shown of a value, of a name, and of all. */
+/** Maximum number of characters of a value or a name, and of the whole description. */
 const MAX_OF_VALUE = 60;
 const MAX_OF_ALL = 1_000;
 
-/** A text on one line, no longer than that. */
+/** The text on one line, truncated to `most` characters. */
 function bounded(text: string, most: number): string {
   const printable = text.slice(0, most + 1).replace(/\p{C}/gu, '?');
   return printable.length > most ? `${printable.slice(0, most - 1)}…` : printable;
@@ -70,7 +70,10 @@ export function differences(menu: Menu, before: Row | undefined, after: Row | un
   return listed(parts);
 }
 
-/** The change of a row's properties, whole and without its name; empty when they stay as they are. Without `before` it is a new one. */
+/**
+ * The changed properties of a row, in full and without its name; empty when none changed. Without `before` the row is
+ * new.
+ */
 export function describeChange(menu: Menu, before: RowContent | undefined, after: RowContent): string {
   const [old, now] = [propertiesOf(before), propertiesOf(after)];
   const parts = Object.entries(storedProps(menu)).flatMap(([property, { kind, default: initial }]) => {
@@ -83,7 +86,7 @@ export function describeChange(menu: Menu, before: RowContent | undefined, after
   return parts.join(', ');
 }
 
-/** Text of one item. What the label says is not repeated. */
+/** Text of one changed item. Properties that its label contains are not repeated. */
 function itemText(menu: Menu, { before, after }: RowChange): string {
   const row = before ?? after;
   if (row === undefined) return '';

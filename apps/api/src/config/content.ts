@@ -5,18 +5,16 @@ import type { Verified } from './verify.js';
 /** Arguments of a command: a JSON object's members. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/**
- * Longest text of one value, characters. It is parsed in one go, and eight of them in one slice of a list.
- */
+/** Maximum length of the text of one value, characters. A value is parsed without yielding to the event loop. */
 export const MAX_VALUE_LENGTH = 8_192;
 
-/** @throws ApiError for a value, of a JSON object, whose text is longer. */
+/** @throws ApiError for a value of a JSON object whose text is longer than {@link MAX_VALUE_LENGTH}. */
 export function refuseLong(name: string, value: unknown): void {
   const length = lengthOf(value);
   if (length > MAX_VALUE_LENGTH) throw errors.badProperty(name, `value of ${name}: ${tooLong(length)}`);
 }
 
-/** Characters of the text of a JSON value; of a list that of its elements, with a comma behind each. */
+/** Length of the text of a JSON value, characters; for a list, of its elements with a comma after each. */
 function lengthOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   return Array.isArray(value) ? value.reduce<number>((sum, each) => sum + lengthOf(each) + 1, 0) : 0;
@@ -26,13 +24,13 @@ function lengthOf(value: unknown): number {
 export const tooLong = (length: number): string =>
   `it has ${length} characters, and ${MAX_VALUE_LENGTH} are accepted at most`;
 
-/** Arguments without those that name the item. */
+/** Arguments without the ones that name the item. */
 export function withoutItem(args: Arguments): Arguments {
   const { '.id': _id, numbers: _numbers, ...rest } = args;
   return rest;
 }
 
-/** The content that was found right. @throws ApiError naming the first property that is wrong. */
+/** The content of a verified row. @throws ApiError for the first property that is wrong. */
 export function verifiedContent(verified: Verified): RowContent {
   if (verified.ok) return verified.content;
   const [{ property, detail }] = verified.errors;

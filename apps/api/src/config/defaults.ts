@@ -54,7 +54,10 @@ function wanMember(profile: DefaultsProfile, wan: string): DefaultRow {
   return row('/interface/list/member', { list: 'WAN', interface: wan }, comment);
 }
 
-/** The uplink of the lab and of memory ports is TEST-NET-3 (RFC 5737); who has 203.0.113.1 there routes on. */
+/**
+ * The uplink of the lab and of memory ports is TEST-NET-3 (RFC 5737); the host 203.0.113.1 there is the default
+ * gateway.
+ */
 const testUplink = (wan: string): DefaultRow[] => [
   row('/ip/address', { address: '203.0.113.2/24', interface: wan }),
   row('/ip/route', { 'dst-address': '0.0.0.0/0', gateway: '203.0.113.1' }),

@@ -3,7 +3,7 @@ import type { Row } from '../snapshot/snapshot.js';
 
 const known = new WeakMap<Menu, readonly (readonly [string, Derived])[]>();
 
-/** Properties of a menu that follow from others; looked for once. */
+/** Derived properties of a menu; computed once. */
 export function derivedOf(menu: Menu): readonly (readonly [string, Derived])[] {
   let derived = known.get(menu);
   if (derived === undefined) {
@@ -15,7 +15,7 @@ export function derivedOf(menu: Menu): readonly (readonly [string, Derived])[] {
   return derived;
 }
 
-/** Derived properties of a row with their values: those that were given, or else those that follow. */
+/** Derived properties of a row with their values: the stored value, or else the derived one. */
 export function derivedValues(menu: Menu, { values }: Pick<Row, 'values'>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     derivedOf(menu).flatMap(([name, { value }]) => {

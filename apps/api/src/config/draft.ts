@@ -20,26 +20,26 @@ export interface RowChange {
   readonly id: number;
   readonly before?: StoredRow;
   readonly after?: StoredRow;
-  /** True where only the rank differs, as ranks were reassigned: there was none left between two rows. */
+  /** True where only the rank changed: all ranks were reassigned, as there was none left between two rows. */
   readonly renumbered?: true;
 }
 
-/** Whether a change alters the position of a row and not its content. */
+/** Whether a change alters the position of a row but not its content. */
 export const isMove = ({ before, after }: RowChange): boolean =>
   before !== undefined && after !== undefined && sameContent(before, after);
 
-/** Changes without those of rows that were only renumbered. */
+/** The changes, except those of rows that were only renumbered. */
 export const withoutRenumbered = (changes: readonly RowChange[]): readonly RowChange[] =>
   changes.filter(({ renumbered }) => renumbered === undefined);
 
-/** A row of a draft; one that was added or moved gets its rank when the draft is finished. */
+/** A row of a draft. A row that was added or moved gets its rank when the draft is finished. */
 type DraftRow = Row & { readonly rank: number | undefined };
 
 /** Rows of one menu of a draft: in their order, by id, and by the keys that checks look them up by. */
 class DraftRows {
   readonly rows: DraftRow[];
   readonly byKey: RowsByKey;
-  /** Rows by id, indexed at the first look-up by id: a bulk add does none. */
+  /** Rows by id. Built at the first look-up by id: a bulk add needs none. */
   #byId: Map<number, DraftRow> | undefined;
 
   constructor(base: readonly StoredRow[]) {
@@ -88,7 +88,7 @@ class DraftRows {
     }
   }
 
-  /** Gives the rows another order; those of `moved` get new ranks. */
+  /** Reorders the rows; the rows of `moved` get new ranks. */
   reorder(rows: readonly DraftRow[], moved: ReadonlySet<DraftRow>): void {
     this.rows.splice(0);
     for (const row of rows) {
@@ -104,13 +104,13 @@ class DraftRows {
   }
 }
 
-/** An uncommitted copy of the configuration: the snapshot it starts from stays as it is. */
+/** An uncommitted copy of the configuration. The snapshot that it is based on is not modified. */
 export class Draft {
   readonly checks: ChecksByMenu;
   readonly #base: StoredSnapshot;
   readonly #touched = new Map<string, DraftRows>();
   readonly #nextId: () => number;
-  /** The base with the lists of rows of the menus that were changed. */
+  /** The base snapshot, with the row lists of the changed menus replaced. */
   readonly #snapshot: Map<string, readonly Row[]>;
   /** The number that {@link freeName} tries first, by menu. */
   readonly #nextName = new Map<string, number>();
@@ -141,12 +141,15 @@ export class Draft {
     return this.#rowsOf(menu).byKey;
   }
 
-  /** The rows of a menu that stores rows, as those beside which one of them is checked. */
+  /** The rows of a menu that stores rows, for the checks of one of its rows. */
   storage(path: string): Storage {
     return { path, rows: this.byKey(path) };
   }
 
-  /** First of `stem1`, `stem2` … that no row of the menu is called; of interfaces, no other interface and no queue of the tree. */
+  /**
+   * The first of `stem1`, `stem2` … that is free in the menu; for an interface, also free among all interfaces and tree
+   * queues.
+   */
   freeName(menu: string, stem: string): string {
     const { byKey } = this.#rowsOf(menu);
     const isInterface = interfaceMenus.includes(menu);
@@ -159,7 +162,7 @@ export class Draft {
     return `${stem}${number}`;
   }
 
-  /** Adds a row before the row with id `before`, or at the end. Returns its id. */
+  /** Adds a row before the row with the id `before`, or at the end. Returns the id of the new row. */
   add(menu: string, content: RowContent, before?: number): number {
     const rows = this.#rowsOf(menu);
     const id = this.#nextId();
@@ -185,8 +188,8 @@ export class Draft {
   }
 
   /**
-   * Replaces all rows of a menu, in this order; rows that it has are known by their ids.
-   * @param moved ids of rows whose position differs from the one before; they get new ranks
+   * Replaces all rows of a menu by these, in this order. Rows are matched with the present ones by id.
+   * @param moved ids of rows whose position has changed; they get new ranks
    */
   rewrite(menu: string, rows: readonly Row[], moved: ReadonlySet<number>): void {
     const drafted = this.#rowsOf(menu);
@@ -199,8 +202,8 @@ export class Draft {
   }
 
   /**
-   * Moves rows, in the order given, to just before `destination`; without one, to the end. A destination
-   * that is itself moved stands for the next row that is not.
+   * Moves rows, in the order given, to just before `destination`; without a destination, to the end. If the destination
+   * is itself moved, the next row that is not moved takes its place.
    */
   move(menu: string, ids: readonly number[], destination?: number): void {
     const drafted = this.#rowsOf(menu);
@@ -215,8 +218,8 @@ export class Draft {
   }
 
   /**
-   * The new snapshot, and its differences from the base: real changes first, rows that only got another rank last. Unchanged menus
-   * and rows are the same objects as in the base.
+   * The new snapshot, and its differences from the base: changes of content or position first, rows that were only
+   * renumbered last. Unchanged menus and rows are the same objects as in the base.
    */
   finish(): { snapshot: StoredSnapshot; changes: RowChange[] } {
     const snapshot = new Map(this.#base);
@@ -239,7 +242,7 @@ export class Draft {
         const old = before.get(row.id);
         before.delete(row.id);
         const moved = drafted[index]?.rank === undefined;
-        // When all rows are renumbered, a moved one may get the rank that it had.
+        // When all rows are renumbered, a moved row may by chance get its former rank.
         if (old === row && !(moved && allRenumbered)) continue;
         const change = { menu, id: row.id, ...(old && { before: old }), after: row };
         if (old !== undefined && !moved && sameContent(old, row)) renumbered.push({ ...change, renumbered: true });
@@ -262,13 +265,16 @@ export class Draft {
   }
 }
 
-/** Ranks of the rows as far as they have one. Rows that were moved back to where they were have their old ranks: no change. */
+/**
+ * The ranks that rows keep. If all moved rows are back in their former order, they keep their former ranks: nothing
+ * changed.
+ */
 function ranksToKeep(rows: readonly DraftRow[], before: readonly StoredRow[]): (number | undefined)[] {
   const same = rows.length === before.length && rows.every((row, index) => row.id === before[index]?.id);
   return (same ? before : rows).map(({ rank }) => rank);
 }
 
-/** Whether two rows have the same content, whatever their ids and positions. */
+/** Whether two rows have the same content, regardless of id and position. */
 export function sameContent(a: Row, b: Row): boolean {
   const keys = Object.keys(a.values);
   return (

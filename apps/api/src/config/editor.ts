@@ -21,7 +21,7 @@ export interface ItemChange {
   readonly args: Arguments;
 }
 
-/** The commands that change stored menus. Each is one commit: all of it happens or nothing. */
+/** The commands that change stored menus. Each of them is one commit: either all of its changes are stored, or none. */
 export class Editor {
   readonly #store: ConfigStore;
 
@@ -59,7 +59,7 @@ export class Editor {
       const id = changeOne(draft, menu, item, noSuchItem, (row, storage) =>
         verifiedChange(draft, menu, row, args, storage),
       );
-      // Of two changes of one item, one would be lost without a word.
+      // If an item is changed twice, one of the changes would be lost silently.
       if (changed.has(id)) {
         throw errors.badProperty('.id', `value of .id: an element before this one names ${rowIdText(id)} too`);
       }
@@ -93,14 +93,14 @@ export class Editor {
       );
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Either it could not be edited, or the data plane names its row.
+      // Either editing this element failed, or the data plane reports the row at fault.
       const index = current ?? (error.row === undefined ? -1 : ids.indexOf(error.row));
       throw index < 0 ? error : errors.inElement(index, error);
     }
     return ids;
   }
 
-  /** Changes the properties given. Returns the ids of the rows. */
+  /** Changes the given properties. Returns the ids of the rows. */
   set(
     author: Author,
     menu: Menu,
@@ -148,7 +148,7 @@ export class Editor {
     });
   }
 
-  /** Moves items, in the order given, to their place, or to the end. */
+  /** Moves items, in the order given, to a position. Returns their ids. */
   move(author: Author, menu: Menu, items: readonly string[], place: RowPosition): Promise<number[]> {
     let rowsAbove: ReadonlyMap<number, number | undefined> = new Map();
     const where = (id: number): string => {
@@ -195,7 +195,7 @@ export class Editor {
   }
 }
 
-/** Time slices for changes of a menu's rows, once the indexes of its checks are built. */
+/** A time slicer for changes of a menu's rows, after the indexes of the menu's checks have been built. */
 async function prepareSlicer(draft: Draft, menu: Menu): Promise<TimeSlicer> {
   const slicer = new TimeSlicer();
   for (const storage of storagesOf(menu.path)) {
@@ -204,7 +204,7 @@ async function prepareSlicer(draft: Draft, menu: Menu): Promise<TimeSlicer> {
   return slicer;
 }
 
-/** Changes a row, and what refers to it when it gets another name. Returns its id. */
+/** Changes a row, and the references to it when it is renamed. Returns its id. */
 function changeOne(
   draft: Draft,
   menu: Menu,
@@ -215,14 +215,14 @@ function changeOne(
   const { row, storage } = findDrafted(menu, draft, item, notFound);
   const { values, disabled, comment } = change(row, storage);
   writeRow(draft, menu, storage, row.id, { values, disabled, comment });
-  // Items refer to each other by name.
+  // Rows reference each other by name.
   if (row.values.name !== undefined && values.name !== undefined && row.values.name !== values.name) {
     followRename(draft, storage, row.values.name, values.name);
   }
   return row.id;
 }
 
-/** Changes a row. One that always exists is stored as long as it is not what it is at first. */
+/** Writes a changed row. A built-in row is stored only while it differs from its defaults. */
 function writeRow(draft: Draft, menu: Menu, storage: string, id: number, content: RowContent): void {
   const first = builtinRow(menu, { id });
   if (first !== undefined && sameContent(first, { id, ...content })) draft.remove(storage, id);
@@ -230,7 +230,7 @@ function writeRow(draft: Draft, menu: Menu, storage: string, id: number, content
   else draft.set(storage, id, content);
 }
 
-/** Adds a row before the item of `place-before`, after that of `place-after`, or at the end. Returns its id. */
+/** Adds a row before the item of `place-before`, after the item of `place-after`, or at the end. Returns its id. */
 function addOne(draft: Draft, menu: Menu, args: Arguments): number {
   const { 'place-before': _before, 'place-after': _after, ...given } = args;
   const wanted = rowPosition(args, 'place-before');
@@ -249,18 +249,18 @@ function addOne(draft: Draft, menu: Menu, args: Arguments): number {
   return draft.add(menu.path, { ...content, values: { ...content.values, ...stamps } }, place);
 }
 
-/** Position for items in an ordered menu: beside another one, or the end. */
+/** Position for items in an ordered menu: next to another item, or at the end. */
 export interface RowPosition {
   /** The argument that names the other item; undefined for the end. */
   readonly by: string | undefined;
   readonly item: string;
-  /** The place is below the other item; otherwise it is above it. */
+  /** The position is below the other item; otherwise it is above that item. */
   readonly below: boolean;
 }
 
 /**
- * The position that arguments name: `place-after`, or `argument`, which RouterOS has.
- * @throws ApiError when they name two.
+ * The position that arguments name: `place-after`, or `argument`, which is the name in RouterOS.
+ * @throws ApiError when both are given.
  */
 export function rowPosition(args: Arguments, argument: 'place-before' | 'destination'): RowPosition {
   const after = args['place-after'];
@@ -274,7 +274,7 @@ export function rowPosition(args: Arguments, argument: 'place-before' | 'destina
   return { by: undefined, item: '', below: false };
 }
 
-/** The row that a place is just above, of those that do not move there themselves; undefined for the end. */
+/** The id of the row just below a position, skipping rows that are themselves moved; undefined for the end. */
 function rowBelow(
   draft: Draft,
   menu: Menu,
@@ -297,7 +297,7 @@ function verifiedChange(draft: Draft, menu: Menu, row: Row, args: Arguments, sto
   return content;
 }
 
-/** The content with a free name, in menus that give names, where it has none. */
+/** The content with a free name, if it has none and the menu assigns names. */
 export function withAutoName(draft: Draft, menu: Menu, content: RowContent): RowContent {
   const stem = menu.autoName;
   if (stem === undefined || content.values.name !== undefined) return content;

@@ -10,9 +10,9 @@ import { storagesOf } from '../snapshot/storage.js';
 import { type Arguments, argumentText } from './content.js';
 import type { Draft } from './draft.js';
 
-/** Items as requests name them: `*1F`, or by name in menus whose items have one. */
+/** Items as requests name them: by `.id`, such as `*1F`, or by name in menus whose items have names. */
 
-/** Menus that show and change the rows which a menu stores, itself first. */
+/** The menu itself, then the other menus that show and change the rows that it stores. */
 export function menusOf(menu: Menu): readonly Menu[] {
   return [menu, ...registry.filter(({ path }) => path !== menu.path && storagesOf(path).includes(menu.path))];
 }
@@ -20,7 +20,7 @@ export function menusOf(menu: Menu): readonly Menu[] {
 /** Property by which requests name items of a menu; undefined where they have no names. */
 export function nameProp(menu: Menu): string | undefined {
   if ('name' in menu.props) return 'name';
-  // Those of another menu go by the names that they have there (`/queue/interface`).
+  // Rows of another menu are named by the name that they have in that menu (`/queue/interface`).
   return menu.rowsOf === undefined ? undefined : menu.key?.[0];
 }
 
@@ -37,8 +37,8 @@ export function storedProps(menu: Menu): Readonly<Record<string, Prop>> {
 }
 
 /**
- * The rows that texts name, in their order; others work in between.
- * @throws ApiError when there is none of that name (`notFound`), or when it cannot be changed.
+ * The rows that the texts name, in the order of the texts. Works in time slices.
+ * @throws ApiError when there is no such row (`notFound`), or when it cannot be changed.
  */
 export async function findItems(
   menu: Menu,
@@ -66,7 +66,7 @@ interface DraftedItem {
   readonly storage: string;
 }
 
-/** Finds an item as {@link findItems} does, by the indexes of a draft. */
+/** Finds an item like {@link findItems}, by the indexes of a draft. */
 export function findDrafted(menu: Menu, draft: Draft, text: string, notFound: (item: string) => ApiError): DraftedItem {
   const id = parseRowId(text);
   for (const storage of storagesOf(menu.path)) {
@@ -86,20 +86,20 @@ function existing(menu: Menu, row: Row | undefined, text: string, notFound: (ite
   throw errors.failure('a builtin item can not be changed');
 }
 
-/** True for ids that the data plane gave, or that stand for what it holds: those are longer than the ids of rows. */
+/** Whether an id denotes an item of the data plane: such ids are longer than the ids of stored rows. */
 export function isDynamicId(text: string): boolean {
   if (/^\*[0-9A-Fa-f]{9,}$/.test(text)) return true;
   const id = parseRowId(text);
   return id !== undefined && id >= FIRST_DYNAMIC_ROW;
 }
 
-/** Items that one command names at most. */
+/** Maximum number of items that one command names. */
 const MAX_ITEMS = 100_000;
 
 /**
- * The items that `.id` or `numbers` of a command name, in their order: a text with commas, or a list whose elements are
- * taken as they are, as names of queues may hold commas. Each is in the answer once. Others work in between.
- * @throws ApiError when neither is given, or too many.
+ * The items that `.id` or `numbers` of a command name, in their order and without duplicates: a comma-separated text,
+ * or a list, whose elements are not split, as names of queues may contain commas. Works in time slices.
+ * @throws ApiError when neither is given, or when there are too many items.
  */
 export async function namedItems(args: Arguments): Promise<string[]> {
   const given = args['.id'] ?? args.numbers;
@@ -122,9 +122,9 @@ export async function namedItems(args: Arguments): Promise<string[]> {
   return [...items];
 }
 
-/** Largest number of characters of an item's name or id that are repeated. */
+/** Maximum number of characters of an item's name or id that error messages repeat. */
 const MAX_QUOTED = 64;
 
-/** Answer of commands for an item that is not there. */
+/** Error of commands for an item that does not exist. */
 export const noSuchItem = (item: string): ApiError =>
   errors.badRequest(`no such item: ${item.length > MAX_QUOTED ? `${item.slice(0, MAX_QUOTED)}...` : item}`);

@@ -5,18 +5,19 @@ import type { RowChange } from './draft.js';
 import type { ChecksByMenu } from './menu-checks.js';
 
 /**
- * Effects of a changed jump on the rules of other chains. A jump that closes a circle or nests too deep cannot be followed, nor
- * can the others of the circle; one from `dstnat` to a chain puts the rules there out of force that work in `srcnat` alone.
- * Drops and translations would end unnoticed: a change is refused that puts rules out of force which it does not itself change.
+ * Effects of a changed jump on rules of other chains. A jump that closes a circle or nests too deep is invalid, and so
+ * are the other jumps of the circle. A jump from `dstnat` to a chain makes rules of that chain invalid which work in
+ * `srcnat` only. Drops and translations would stop working unnoticed: a change is refused if it makes rules invalid
+ * that it does not itself change.
  */
 
 /** Rows that cannot work, with the reasons. */
 type Invalid = ReadonlyMap<number, string>;
 
 /**
- * Refuses changes of firewall rules by which others, that stay as they are, stop working.
- * @param snapshot the configuration as it would become
- * @throws ApiError that names such a rule, and why it would not work
+ * Refuses changes of firewall rules that make other, unchanged rules invalid.
+ * @param snapshot the configuration after the changes
+ * @throws ApiError that names such a rule, and the reason why it would be invalid
  */
 export function refuseBreakingOtherRules(
   checks: ChecksByMenu,
@@ -43,8 +44,8 @@ const isUnchanged = ({ before, after }: RowChange): boolean =>
   before?.disabled === after?.disabled && isDeepStrictEqual(before?.values, after?.values);
 
 /**
- * False for a jump to a chain without rules. It need not be reported: after the last rule of that chain is removed, packets go on
- * behind the jump as they do without it.
+ * Whether a jump leads to a chain with rules. A jump to an empty chain need not be reported: after the last rule of the
+ * chain is removed, packets continue after the jump as if the jump did not exist.
  */
 function hasTarget({ values }: Row, rows: readonly Row[]): boolean {
   const target = values['jump-target'];

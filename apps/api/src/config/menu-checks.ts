@@ -8,9 +8,9 @@ export interface MenuChecks {
   check?(proposed: ProposedRow): FieldError | undefined;
   /** Keys by which {@link check} looks rows up, in menus that may have a hundred thousand of them. */
   readonly keys?: readonly KeyOf[];
-  /** Rows jump to others: a change is refused by which some that it does not itself change stop working. */
+  /** Rows jump to others: a change is refused that makes rows invalid which it does not itself change. */
   readonly jumps?: true;
-  /** Actions that keep packets out: a row with one of them that cannot work is reported, as it lets packets pass. */
+  /** Actions that block packets: an invalid row with one of these actions raises an alarm, as it lets packets pass. */
   readonly droppingActions?: readonly string[];
 }
 

@@ -4,11 +4,13 @@ import { interfaceNameTaken, isTreeQueue } from '../snapshot/interfaces.js';
 import { nameOf } from '../snapshot/rows-by-key.js';
 import { type FieldError, fieldError, type ProposedRow } from './proposed-row.js';
 
-/** Refuses names that another item has, and other names for builtin items. @param own id of the row; undefined for one that is added */
+/**
+ * Refuses names that another item has, and renames of built-in items. @param own id of the row; undefined for a new row
+ */
 export const checkName = (proposed: ProposedRow, own: number | undefined): FieldError | undefined =>
   proposed.menu.interfaceType === undefined ? checkItemName(proposed) : checkInterfaceName(proposed, own);
 
-/** Words for an item of a menu, without an article. */
+/** Noun for an item of a menu, without an article. */
 const nounOf = ({ noun, singular }: Menu): string => noun ?? singular.toLowerCase();
 
 const taken = (noun: string, name: string): FieldError =>
@@ -24,7 +26,10 @@ function checkItemName({ menu, values: { name }, before, others }: ProposedRow):
   return (isNew && builtin.includes(name)) || others.has(nameOf, name) ? taken(nounOf(menu), name) : undefined;
 }
 
-/** Interfaces of all types share one name space, and as parents of queue trees one with those. */
+/**
+ * Interfaces of all types share one name space. Queues of the tree share it, too, as both can be parents of such
+ * queues.
+ */
 function checkInterfaceName(
   { values: { name }, given, snapshot }: ProposedRow,
   own: number | undefined,

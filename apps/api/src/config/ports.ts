@@ -4,7 +4,10 @@ import type { Draft } from './draft.js';
 
 const ETHERNET = '/interface/ethernet';
 
-/** Adds a row for each new port, with its default name, or that with a number when another interface or a queue of the tree has it. */
+/**
+ * Adds a row for each new port. It gets its default name, with a number if another interface or a tree queue has that
+ * name.
+ */
 export function adoptPorts(draft: Draft, ports: readonly PortInfo[]): string[] {
   const known = new Set(draft.rows(ETHERNET).map((row) => row.values['default-name']));
   const isTaken = (name: string) => interfaceNameTaken(draft.snapshot(), name) || isTreeQueue(draft.snapshot(), name);

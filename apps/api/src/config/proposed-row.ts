@@ -9,13 +9,13 @@ export interface FieldError {
   readonly detail: string;
 }
 
-/** A row in the making, as the checks of its menu see it. */
+/** A row before it is stored, in the form in which the checks of its menu receive it. */
 export interface ProposedRow {
   readonly menu: Menu;
   readonly values: Readonly<Record<string, string>>;
-  /** Properties that the request names with a value. */
+  /** Properties to which the request gives a value. */
   readonly given: ReadonlySet<string>;
-  /** Values of the row so far; undefined for one that is added. */
+  /** Values of the row before the request; undefined for a new row. */
   readonly before: Readonly<Record<string, string>> | undefined;
   /** The other rows of the menu. */
   readonly others: OtherRows;
@@ -25,34 +25,34 @@ export interface ProposedRow {
 /** An error that belongs to a field. */
 export const fieldError = (property: string, detail: string): FieldError => ({ property, detail });
 
-/** Rows of a menu without the one at hand. */
+/** Rows of a menu except the checked one. */
 export class OtherRows {
   readonly #rows: RowsByKey;
   readonly #own: number | undefined;
 
-  /** @param own id of the row at hand; undefined for one that is added. */
+  /** @param own id of the checked row; undefined for a new row. */
   constructor(rows: RowsByKey, own: number | undefined) {
     this.#rows = rows;
     this.#own = own;
   }
 
-  /** All of them: a walk, for menus whose rows are few. */
+  /** All of these rows. Takes linear time: for menus with few rows. */
   all(): readonly Row[] {
     return this.#rows.all.filter(({ id }) => id !== this.#own);
   }
 
-  /** Rows among them with this key. */
+  /** The rows with this key. */
   having(keyOf: KeyOf, key: string): readonly Row[] {
     return [...this.#rows.having(keyOf, key)].filter(({ id }) => id !== this.#own);
   }
 
-  /** First row among them with this key. */
+  /** The first row with this key. */
   first(keyOf: KeyOf, key: string): Row | undefined {
     for (const row of this.#rows.having(keyOf, key)) if (row.id !== this.#own) return row;
     return undefined;
   }
 
-  /** True when one of them has this key. */
+  /** Whether there is a row with this key. */
   has(keyOf: KeyOf, key: string): boolean {
     return this.first(keyOf, key) !== undefined;
   }

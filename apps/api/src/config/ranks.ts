@@ -1,4 +1,4 @@
-/** Distance between the ranks of neighbours where there is room: a row fits in between without touching others. */
+/** Distance between the ranks of neighbours, so that a row can be inserted between them without changing theirs. */
 export const RANK_STEP = 1024;
 
 /**

@@ -3,7 +3,7 @@ import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import { showsStoredRows, storagesOf, storedRowsOf } from '../snapshot/storage.js';
 import type { Draft } from './draft.js';
 
-/** A row with a reference to a row of another menu, or of its own. */
+/** A row that references a row of the same or another menu. */
 export interface Referrer {
   readonly menu: string;
   readonly row: Row;
@@ -12,20 +12,20 @@ export interface Referrer {
 /** Menus that store rows, or declare properties of rows that another menu stores. */
 const storedMenus = registry.filter(showsStoredRows);
 
-/** A property of rows that references items by name, of other menus or of its own. */
+/** A property of rows that references items by name, of other menus or of the same one. */
 export interface Reference {
   readonly property: string;
-  /** The menus that hold the rows of those items. */
+  /** The menus that store the rows of those items. */
   readonly to: readonly string[];
-  /** The names in the values of a row. */
+  /** The names that the values of a row contain. */
   readonly names: (values: Row['values']) => readonly string[];
-  /** A value with another name in the place of one. */
+  /** The value with one name replaced by another. */
   readonly renamed: (value: string, from: string, to: string) => string;
 }
 
 const referencesOfMenus = new Map<string, readonly Reference[]>();
 
-/** Properties of the rows of `menu`, the menu that holds them, that name items. */
+/** The properties with references of the rows that `menu` stores. */
 export function referencesOf(menu: string): readonly Reference[] {
   let found = referencesOfMenus.get(menu);
   if (found === undefined) {
@@ -46,7 +46,7 @@ export function referencesOf(menu: string): readonly Reference[] {
   return found;
 }
 
-/** A menu with properties that reference rows of another menu, or of its own. */
+/** A menu with properties that reference rows of another menu, or of the same one. */
 export interface ReferringMenu {
   readonly menu: Menu;
   readonly properties: readonly [string, Prop][];
@@ -57,7 +57,7 @@ export interface ReferringMenu {
 const knownReferringMenus = new Map<string, readonly ReferringMenu[]>();
 
 /**
- * Menus whose rows may reference rows of `menu` by what those have in `property`.
+ * Menus whose rows may reference rows of `menu` by the value of `property`.
  * @param menu the menu that stores the referenced rows.
  */
 export function referringMenus(menu: string, property = 'name'): readonly ReferringMenu[] {
@@ -83,8 +83,9 @@ export function referringMenus(menu: string, property = 'name'): readonly Referr
 }
 
 /**
- * Rows that reference rows of `menu` by what those have in `property`, by that, found in one pass. Yields after each row.
- * @param wanted the only names that are looked for; without it all
+ * Rows that reference rows of `menu` by the value of `property`, grouped by that value. All are found in one pass,
+ * which yields after each row.
+ * @param wanted the values that are looked for; all without it
  */
 export function* referrersByName(
   snapshot: ConfigSnapshot,
@@ -108,9 +109,9 @@ export function* referrersByName(
 }
 
 /**
- * Updates the references to a renamed item in the rows of a draft. An index is built at the first rename, so that a thousand
- * renames go through the rows once.
- * @param menu the menu that stores the item (for an interface that of its type).
+ * Updates the references to a renamed item in the rows of a draft. An index is built at the first rename, so that a
+ * thousand renames read the rows once.
+ * @param menu the menu that stores the item; for an interface, the menu of its type.
  */
 export function followRename(draft: Draft, menu: string, from: string, to: string): void {
   for (const { menu: candidate, properties, namesOf } of referringMenus(menu)) {

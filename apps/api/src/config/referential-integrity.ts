@@ -21,13 +21,13 @@ function protectedTargets(menu: Menu): readonly ReferenceTarget[] {
   );
 }
 
-/** Names of a kind that rows of a menu define beside their own, as the packet marks that rules set. */
+/** Names of one kind that rows of a menu define besides their own name, such as the packet marks that rules set. */
 export interface DefinedNames {
   readonly menu: string;
   readonly target: ReferenceTarget;
 }
 
-/** Those of all menus that cannot be taken away while they are referenced. */
+/** The defined names of all menus that must not disappear while rows reference them. */
 export const definedNames: readonly DefinedNames[] = registry.flatMap((menu) =>
   protectedTargets(menu).flatMap((target) => (target.property === 'name' ? [] : [{ menu: menu.path, target }])),
 );
@@ -37,7 +37,7 @@ export const targetName = ({ property, when }: ReferenceTarget, { values }: Row)
   when === undefined || values[when.prop] === when.value ? values[property] : undefined;
 
 /**
- * Refuses changes that would leave references to nothing.
+ * Refuses changes that would leave dangling references.
  * @param snapshot the configuration after the changes.
  * @throws ApiError that names the rows with the references.
  */
@@ -49,7 +49,7 @@ export function refuseDanglingReferences(changes: readonly RowChange[], snapshot
       const removed = new Set<string>();
       for (const { menu: changed, before, after } of changes) {
         if (changed !== path || before === undefined) continue;
-        // A disabled rule sets no mark already; a disabled item still has its name.
+        // A disabled rule did not set its mark before either; a disabled item keeps its name.
         const name = before.disabled && target.property !== 'name' ? undefined : targetName(target, before);
         if (name !== undefined && (after === undefined || targetName(target, after) !== name)) removed.add(name);
       }
@@ -76,7 +76,7 @@ function refuseReferenced(
   }
 }
 
-/** Rows that an error lists at most. */
+/** Maximum number of rows that an error lists. */
 const MAX_REFERRERS = 5;
 
 /** `/queue/simple q, /queue/tree voice and 3 more`. */

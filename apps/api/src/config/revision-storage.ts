@@ -11,7 +11,7 @@ import type { PastRevision, RankBefore, RevisionRanks, RowBefore } from './undo/
 /** The database side of the configuration: what is stored, and how a commit is written. */
 
 export interface Author {
-  /** User name, or that of {@link SYSTEM}. */
+  /** Name of the user, or of {@link SYSTEM}. */
   readonly name: string;
   /** Address that the request came from; empty for the product itself. */
   readonly address: string;
@@ -20,8 +20,8 @@ export interface Author {
   /** Called with each revision that is stored in the author's name. */
   readonly onRevision?: ((revision: number) => void) | undefined;
   /**
-   * Returns the present name of the author, who may have waited for other commits.
-   * @throws ApiError when the author may change nothing any more
+   * Returns the current name of the author, who may have been renamed or removed while waiting for other commits.
+   * @throws ApiError when the author may no longer change anything
    */
   readonly confirm?: (() => string) | undefined;
 }
@@ -29,7 +29,7 @@ export interface Author {
 /** Author with the current name. @throws ApiError when the author may change nothing any more */
 export const confirmed = (author: Author): Author => ({ ...author, name: author.confirm?.() ?? author.name });
 
-/** The product itself, which no user may be called. */
+/** The product itself; no user can have this name. */
 export const SYSTEM: Author = { name: 'system', address: '' };
 
 /** Author for people: `admin from 192.0.2.7 via web`. */
@@ -48,7 +48,7 @@ interface RevisionRecord {
   readonly lastId: number;
 }
 
-/** Revisions that are kept at most, the newest ones. */
+/** Maximum number of revisions that are kept; the oldest ones are deleted. */
 export const KEPT_REVISIONS = 1_000;
 /** Largest size of the changes of kept revisions, bytes; the newest revision is kept whatever its size. */
 const KEPT_BYTES = 64 * 1024 * 1024;
@@ -123,7 +123,7 @@ export function readRevisions(db: Database): Promise<readonly RevisionLine[]> {
   return db.revision.findMany({ orderBy: { number: 'desc' }, take: KEPT_REVISIONS, select: LINE });
 }
 
-/** One revision; undefined when it is not kept. */
+/** A revision by number; undefined when it is no longer kept. */
 export async function readRevision(db: Database, number: number): Promise<RevisionLine | undefined> {
   return (await db.revision.findUnique({ where: { number }, select: LINE })) ?? undefined;
 }
@@ -138,7 +138,7 @@ export async function readChangesFrom(db: Database, first: number): Promise<read
   });
 }
 
-/** The changes of one revision from the `first` on, counted from 0: `most` of them. */
+/** The changes of one revision, `most` of them, starting with number `first`, counted from 0. */
 export async function readChangesOf(
   db: Database,
   number: number,
@@ -151,10 +151,10 @@ export async function readChangesOf(
   return found.flatMap(({ change }) => changeOf(JSON.parse(change)));
 }
 
-/** Rows of a revision that are read in one go: the driver works in this thread. */
+/** Rows of a revision that are read by one statement: the driver blocks this thread. */
 const PAGE = 2_000;
 
-/** All changes of one revision, which may be a hundred thousand; none of one that is not kept. */
+/** All changes of one revision, of which there may be a hundred thousand; none when it is no longer kept. */
 export async function readAllChangesOf(db: Database, { number }: RevisionLine): Promise<readonly RowChange[]> {
   const slicer = new TimeSlicer();
   const changes: RowChange[] = [];
@@ -167,8 +167,8 @@ export async function readAllChangesOf(db: Database, { number }: RevisionLine): 
 }
 
 /**
- * Ranks and names of rows of some menus before revisions after `number`, up to `last`, newest revision
- * first; nothing else of them is read, as all that are kept may take {@link KEPT_BYTES}.
+ * Ranks and names of rows of some menus before the revisions after `number`, up to `last`, newest revision first. No
+ * other content is read, as all kept changes may take {@link KEPT_BYTES}.
  */
 export async function readRanksSince(
   db: Database,
@@ -189,7 +189,7 @@ export async function readRanksSince(
     let full = true;
     for (let first = 0; full; first += PAGE) {
       if (slicer.over) await slicer.pause();
-      // After a full page there may be more, from the last one on.
+      // A full page may be followed by another one.
       const last = first + PAGE - 1;
       const found = await db.$queryRaw<
         { key: number; menu: string; id: number; rank: number | null; name: string | null }[]
@@ -212,7 +212,10 @@ export async function readRanksSince(
   return revisions;
 }
 
-/** Rows of some menus before revisions from `first` on, oldest revision first; by pages, as they may be many. */
+/**
+ * Rows of some menus before the revisions from `first` on, oldest revision first. Read page by page, as there may be
+ * many.
+ */
 export async function* readRowsBefore(
   db: Database,
   first: number,
@@ -227,7 +230,7 @@ export async function* readRowsBefore(
   for (const { number } of revisions) {
     for (let from = 0, full = true; full; from += PAGE) {
       if (slicer.over) await slicer.pause();
-      // After a full page there may be more, from the last one on.
+      // A full page may be followed by another one.
       const last = from + PAGE - 1;
       const found = await db.$queryRaw<{ key: number; change: string | null }[]>`
         SELECT "key", iif("wanted", "value", NULL) AS "change" FROM (
@@ -280,8 +283,8 @@ const fieldsOf = (json: unknown): Readonly<Record<string, unknown>> =>
   typeof json === 'object' && json !== null ? Object.fromEntries(Object.entries(json)) : {};
 
 /**
- * Writes a commit in one transaction. A second revision on the same parent is refused by the database.
- * @param writer a client of the store's own, see {@link inTransaction}.
+ * Writes a commit in one transaction. A second revision with the same parent is refused by the database.
+ * @param writer a client that only the store uses, see {@link inTransaction}.
  */
 export async function writeRevision(writer: Database, record: RevisionRecord): Promise<void> {
   const removed = record.changes.filter((change) => change.after === undefined).map((change) => change.id);
@@ -291,7 +294,7 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
       : [{ id, menu, rank: after.rank, disabled: after.disabled, comment: after.comment, data: after.values }],
   );
   await inTransaction(writer, async () => {
-    // One statement each, whatever the number of rows: see json_each in SQLite's documentation.
+    // One statement for each kind of change, whatever the number of rows: see json_each in SQLite's documentation.
     await writer.$executeRaw`
       DELETE FROM "ConfigRow" WHERE "id" IN (SELECT value FROM json_each(${JSON.stringify(removed)}))`;
     await writer.$executeRaw`
@@ -302,7 +305,8 @@ export async function writeRevision(writer: Database, record: RevisionRecord): P
       ON CONFLICT ("id") DO UPDATE SET
         "rank" = excluded."rank", "disabled" = excluded."disabled",
         "comment" = excluded."comment", "data" = excluded."data"`;
-    // SQLite notes the highest id ever; those of items that always exist are not given in turn.
+    // SQLite records the highest id ever used. The ids of built-in items are not assigned in sequence and must not
+    // count.
     if (written.some(({ id }) => id >= FIRST_BUILTIN_ROW)) {
       await writer.$executeRaw`UPDATE sqlite_sequence SET seq = ${record.lastId} WHERE name = 'ConfigRow'`;
     }

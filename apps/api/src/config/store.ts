@@ -32,10 +32,10 @@ export interface Log {
 const prepareMs = (snapshot: StoredSnapshot): number =>
   WAIT_MS + PREPARE_MS_PER_ROW * [...snapshot.values()].reduce((sum, rows) => sum + rows.length, 0);
 
-/** Offset of the router's clock from UTC now, seconds. */
+/** Current offset of the router's clock from UTC, seconds. */
 const utcOffsetS = (): number => -60 * new Date().getTimezoneOffset();
 
-/** A revision, right after it was stored. */
+/** A revision, passed to listeners right after it was stored. */
 export interface Committed {
   readonly revision: number;
   readonly author: Author;
@@ -43,17 +43,17 @@ export interface Committed {
   readonly changes: readonly RowChange[];
 }
 
-/** Result of an edit. */
+/** Result of an edit, with its revision. */
 export interface Revised<T> {
   readonly result: T;
-  /** Undefined when it changed nothing. */
+  /** Undefined when the edit changed nothing. */
   readonly revision: number | undefined;
 }
 
-/** Changes a draft of the newest snapshot. No other edit runs meanwhile. */
+/** An edit, which changes a draft of the newest snapshot. Edits run one at a time. */
 export type Edit<T> = (draft: Draft) => T | Promise<T>;
 
-/** Description of a change for people, or how it follows from the result of the edit. */
+/** Description of a change for people: a text, or a function of the result and the changes of the edit. */
 export type Summary<T> = string | ((result: T, changes: readonly RowChange[]) => string);
 
 /** The checks and compilers of all menus. */
@@ -63,8 +63,8 @@ interface ChecksAndCompiler {
 }
 
 /**
- * The configuration: all of it is in memory, the database is the record, the agent runs it. Edits are verified and then
- * compiled, prepared by the agent, stored in a transaction, and activated; one at a time.
+ * The configuration. All of it is kept in memory; the database is the authoritative copy, and the agent runs it. Edits
+ * run one at a time: each is verified, compiled, prepared by the agent, stored in a transaction, and activated.
  */
 export class ConfigStore {
   readonly #writer: Database;
@@ -114,7 +114,8 @@ export class ConfigStore {
   }
 
   /**
-   * Keeps the agent on the newest revision. `onSynced` is called whenever it gets there, and again after it has failed.
+   * Keeps the agent on the newest revision. `onSynced` is called whenever the agent gets there, and is retried when it
+   * fails.
    */
   keepAgentSynced(onSynced: () => Promise<void>): void {
     let again: NodeJS.Timeout | undefined;
@@ -131,7 +132,7 @@ export class ConfigStore {
           logged = '';
         })
         .catch((error: unknown) => {
-          // An agent that is ahead has been logged already.
+          // The log already has a message about an agent that is ahead.
           if (error instanceof AgentGone || (error instanceof ApiError && followed) || this.#closed) return;
           if (String(error) !== logged) this.#log.error(String(error));
           logged = String(error);
@@ -173,14 +174,14 @@ export class ConfigStore {
     return this.#compiled.config;
   }
 
-  /** Revision that the agent has in force; 0 when none was ever made. */
+  /** Revision that the agent has in force; 0 before the first revision. */
   get activeRevision(): number {
     return this.#sync.active;
   }
 
   /**
-   * A database that is older than the agent's configuration is no authority on logins either.
-   * @throws ApiError
+   * @throws ApiError while the agent has a newer revision than the database: the database is then an old copy, and its
+   * users may be outdated, too.
    */
   refuseIfAgentAhead(): void {
     this.#sync.refuseIfAhead();
@@ -196,17 +197,17 @@ export class ConfigStore {
   }
 
   /**
-   * Changes the configuration by an edit, which may throw to refuse. An edit without changes makes no revision, unless rules
-   * depend on the offset from UTC and that has changed.
-   * @throws ApiError with nothing stored: invalid configuration, refused by the agent, no agent, no answer within 5 s
-   * plus 0.2 ms for each row, or earlier writes that take 5 s.
+   * Changes the configuration by an edit, which may throw to refuse. An edit without changes makes no revision, unless
+   * rules depend on the offset from UTC and the offset has changed.
+   * @throws ApiError when nothing was stored: the configuration is invalid, the agent refuses it or is not connected,
+   * it does not answer within 5 s plus 0.2 ms for each row, or earlier writes take more than 5 s.
    */
   async commit<T>(author: Author, summary: Summary<T>, edit: Edit<T>): Promise<T> {
     return (await this.revise(author, summary, edit)).result;
   }
 
   /**
-   * Commits as {@link commit} does, and returns the number of the revision too, if there is one.
+   * Commits like {@link commit}, and also returns the number of the revision, if there is one.
    * @param undoes the revision that the edit undoes
    */
   revise<T>(author: Author, summary: Summary<T>, edit: Edit<T>, undoes?: number): Promise<Revised<T>> {
@@ -226,7 +227,7 @@ export class ConfigStore {
       const result = await edit(draft);
       const { snapshot, changes } = draft.finish();
       if (changes.length === 0 && !this.#clockMoved()) return { result, revision: undefined };
-      // An undo may restore dangling references, and checks that itself.
+      // An undo may restore dangling references; it checks references itself.
       if (undoes === undefined) refuseDanglingReferences(changes, snapshot);
       const compiled = this.#compile(snapshot, utcOffsetS());
       const invalid = { before: this.#compiled.invalid, after: compiled.invalid };
@@ -260,7 +261,7 @@ export class ConfigStore {
     return this.#mutex.run(change, waitLimit, author.name);
   }
 
-  /** Refuses further changes. Resolves when the one under way has been announced to all listeners, or has failed. */
+  /** Refuses further changes. Resolves when the running change has been announced to all listeners, or has failed. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#mutex.run(async () => undefined);
@@ -296,12 +297,13 @@ export class ConfigStore {
   }
 
   /**
-   * @param limitMs time limit
-   * @param waitedMs the part of it that the agent was already waited for
+   * Lets the agent prepare a configuration.
+   * @param limitMs time limit, ms
+   * @param waitedMs the part of the limit that was already spent waiting for the agent, ms
    */
   async #prepare(revision: number, config: DataplaneConfig, limitMs: number, waitedMs: number): Promise<number> {
     const deadline = performance.now() + limitMs - waitedMs;
-    // One retry: the agent may have been ending already. If it ends again, this configuration is the cause.
+    // One retry: the agent may already have been terminating. If it terminates again, this configuration is the cause.
     for (let tries = 2; tries > 0; tries -= 1) {
       try {
         const base = this.#sync.active;
@@ -328,7 +330,7 @@ export class ConfigStore {
     return errors.refusedRow(error.row, `${menu ?? 'new item'} ${rowIdText(error.row)}: ${error.message}`);
   }
 
-  /** The revision is stored: an agent that crashes now gets it at its next connection. */
+  /** Activates a stored revision. An agent that crashes meanwhile gets the revision when it reconnects. */
   async #activate(token: number, revision: number): Promise<void> {
     const deadline = performance.now() + WAIT_MS;
     try {

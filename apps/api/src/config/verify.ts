@@ -20,7 +20,7 @@ export type Verified =
   | { readonly ok: true; readonly content: RowContent }
   | { readonly ok: false; readonly errors: readonly [FieldError, ...FieldError[]] };
 
-/** The menu that stores a row, and its rows there; it may be changed through another menu (`/interface`). */
+/** The menu that stores a row, and the rows there. The row may be changed through another menu (`/interface`). */
 export interface Storage {
   readonly path: string;
   readonly rows: RowsByKey;
@@ -72,7 +72,7 @@ export function verifyRestored(
   return verify(checks, menu, body, snapshot, storage, row, { conditions: false });
 }
 
-/** The menu among those whose rows `menu` shows that stores `row`, or that would. */
+/** Of the menus whose rows `menu` shows, the one that stores `row`, or would store it. */
 function storageOf(menu: Menu, row: Row | undefined, snapshot: ConfigSnapshot): Storage {
   const paths = storagesOf(menu.path);
   const stores = (path: string) => rowsOf(snapshot, path).some(({ id }) => id === row?.id);
@@ -104,8 +104,8 @@ function verify(
       );
     } else if (change.value === undefined) content.delete(change.property);
     else {
-      // A value equal to the default is not stored again. Properties that can be unset are an exception: without a value they
-      // may mean something other than their default.
+      // A value equal to the default is not stored again. Properties that can be unset are an exception: without a
+      // value they may have a meaning other than their default.
       const prop = propOf(menu, change.property);
       const had = row !== undefined && !content.has(change.property) && prop?.unset !== true;
       if (had && isDefault(prop, change.value)) continue;
@@ -141,7 +141,7 @@ function verify(
   };
 }
 
-/** Clients that send all properties also send those at their defaults. */
+/** Whether a value is the default: clients that send all properties also send those that have their defaults. */
 const isDefault = (prop: Prop | undefined, value: string | undefined): boolean =>
   prop?.default !== undefined && prop.default === value;
 
@@ -190,7 +190,7 @@ function readChange(menu: Menu, key: string, value: unknown): Change | FieldErro
   const empty = parsed.ok ? parsed.value === '' && text.trim() === '' : text === '';
   if (prop.unset && empty) return { property, value: undefined };
   if (!parsed.ok) return fieldError(property, `value of ${property}: ${parsed.error}`);
-  // A flag-like property that is denied is unset.
+  // A value with the same meaning as an absent one is stored as absent.
   return {
     property,
     value: prop.unset && parsed.value === prop.kind.valueWhenUnset ? undefined : parsed.value,
@@ -237,14 +237,14 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
     const { ref: menus = [], keywords = [], implicit = false, range } = prop.kind;
     const wanted = (implicit ? undefined : prop.kind.references?.(value)) ?? [];
     if (wanted.length === 0) return [];
-    // Rows of the own menu may be many and are looked up by an index; those of other menus are few.
+    // Rows of the same menu may be many and are looked up by an index; those of other menus are few.
     const ownRows = menus.some((ref) => ref.menu === menu.path && ref.prop === 'name');
     const known = menus.flatMap((ref) => (ref.menu === menu.path ? [] : namesOf(ref.menu, ref.prop, snapshot)));
     const wrong = wanted.find(
       (name) => !(keywords.includes(name) || known.includes(name) || (ownRows && isSibling(menu.path, name, siblings))),
     );
     if (wrong === undefined) return [];
-    // There may be tens of thousands of names, and as many errors in one request.
+    // There may be tens of thousands of names, and as many errors in one request: the accepted names are limited.
     const own = ownRows ? namesOf(menu.path, 'name', snapshot, MAX_NAMES + 1) : [];
     const accepted = [...keywords, ...own, ...known];
     const list = accepted.length > MAX_NAMES ? `${accepted.slice(0, MAX_NAMES).join(', ')}...` : accepted.join(', ');
@@ -258,7 +258,7 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
   });
 }
 
-/** The check of the menu that stores the row, and that of the menu through which it is changed. */
+/** The checks of the menu that stores the row, and of the menu through which it is changed. */
 function checkMenus(checks: ChecksByMenu, proposed: ProposedRow, storage: string): FieldError[] {
   return [...new Set([storage, proposed.menu.path])].flatMap((path) => {
     const menu = path === proposed.menu.path ? proposed.menu : menuByPath(path);
@@ -269,7 +269,7 @@ function checkMenus(checks: ChecksByMenu, proposed: ProposedRow, storage: string
 const isSibling = (path: string, name: string, siblings: RowsByKey): boolean =>
   siblings.having(nameOf, name).size > 0 || builtinNames(path).includes(name);
 
-/** Names that an error lists at most. */
+/** Maximum number of names that an error lists. */
 const MAX_NAMES = 20;
 
 function namesOf(path: string, property: string, snapshot: ConfigSnapshot, most = Number.POSITIVE_INFINITY): string[] {
@@ -289,7 +289,7 @@ function withoutRowFields(content: ReadonlyMap<string, string>): Record<string, 
   return Object.fromEntries([...content].filter(([property]) => property !== 'disabled' && property !== 'comment'));
 }
 
-/** Derived values are not stored, so that they follow later changes. */
+/** Values without the derived ones, which are not stored, so that they follow later changes of other properties. */
 function withoutDerived(
   menu: Menu,
   values: Record<string, string>,

@@ -1,19 +1,19 @@
 import type { Database } from './client.js';
 
-/** Rows of the audit for each kind of action; older ones are deleted. */
+/** Maximum number of audit rows for each kind of action; older rows are deleted. */
 export const MAX_RECORDED = 10_000;
-/** The limit for changes of the configuration. */
+/** {@link MAX_RECORDED} for changes of the configuration. */
 const MAX_CHANGES = 100_000;
-/** Rows of a kind between two deletions, which take a scan. */
+/** Number of rows of a kind that are written between two deletions: a deletion scans the table. */
 const EVERY = 100;
-/** Rows of each kind that this process has written; ids do not count them, as all kinds share them. */
+/** Number of rows of each kind that this process has written. Ids cannot be used as counts, as all kinds share them. */
 const written = new Map<string, number>();
 
-/** Writes a row of the audit, and from time to time deletes the oldest ones of its kind. */
+/** Writes a row of the audit, and after every {@link EVERY} rows deletes the oldest rows of its kind. */
 export async function record(
   db: Database,
   data: {
-    /** Name of the user who did it. */
+    /** Name of the user who carried out the action. */
     readonly user: string;
     readonly address: string;
     readonly action: string;

@@ -5,8 +5,9 @@ import { PrismaClient } from '../generated/prisma/client.js';
 /** Busy timeout, ms. The driver blocks the event loop meanwhile. */
 const BUSY_TIMEOUT_MS = 5;
 
-// Prisma compiles queries in WebAssembly. With V8's own budget (1.8 million) the functions of that compiler are optimised during
-// the start, which takes more than a second of processor time; with this one, once a router has compiled many queries.
+// Prisma compiles queries in WebAssembly. With V8's default tiering budget (1.8 million), the functions of that
+// compiler are optimised during the start, which takes more than a second of processor time. With this budget they are
+// optimised only after many queries.
 setFlagsFromString('--wasm-tiering-budget=100000000');
 
 export type Database = PrismaClient;

@@ -1,7 +1,7 @@
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { ApiError } from '../errors.js';
 
-/** Faults that keep the database from being used, in words for people. */
+/** Faults that make the database unusable, described for people. */
 
 type FaultKind =
   | 'gone'
@@ -21,7 +21,7 @@ type FaultKind =
   | 'unusable'
   | 'no-log';
 
-/** Faults that may end without a change of the file. */
+/** Faults that may pass without a change of the file. */
 const PASSING: readonly FaultKind[] = ['full', 'no-room', 'read-only', 'locked', 'unreadable'];
 
 const REBUILD =
@@ -100,7 +100,7 @@ export class DatabaseFault extends Error {
     return new DatabaseFault('unreadable', file, `${place} is no file`, undefined, remedy);
   }
 
-  /** The same where the newest copies are damaged, so that `--restore` must name a revision. */
+  /** The same fault where the newest copies are damaged, so that `--restore` must name a revision. */
   naming(revision: number): DatabaseFault {
     const remedy = this.remedy
       .replaceAll('--restore', `--restore ${revision}`)
@@ -112,7 +112,7 @@ export class DatabaseFault extends Error {
     return new DatabaseFault(this.kind, this.file, this.#detail, this.cause, remedy);
   }
 
-  /** The same where there are no copies to restore. */
+  /** The same fault where there are no copies to restore. */
   withoutCopies(): DatabaseFault {
     if (!this.remedy.includes('--restore')) return this;
     const remedy = WITHOUT_COPIES[this.kind] ?? PUT_BACK;

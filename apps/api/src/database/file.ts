@@ -5,7 +5,7 @@ import { accessSync, constants, openSync, readSync, statSync } from 'node:fs';
 /** Path of a database by its URL, `file:/path`. */
 export const databaseFile = (url: string): string => url.replace(/^file:(\/\/(?=\/))?/, '');
 
-/** Changes with each change of the file, or its replacement by another one. */
+/** Signature of a file, which changes with each change of the file, or with its replacement by another file. */
 export function signatureOf(file: string): string {
   return ['', '-wal']
     .map((end) => statSync(file + end, { bigint: true, throwIfNoEntry: false }))
@@ -26,7 +26,7 @@ export function isWritable(file: string): boolean {
   }
 }
 
-/** Files that were examined, by device and inode. */
+/** Descriptors of the examined files, by device and inode. */
 const looked = new Map<string, number>();
 
 /** The descriptor by which this process reads a file; it is never closed, see {@link holdsDatabase}. */
@@ -39,8 +39,9 @@ export function descriptorOf(file: string): number {
 }
 
 /**
- * Whether an open file begins as a database does. A process that closes any descriptor of a file loses all its locks on
- * it (fcntl(2)), those of SQLite too: others would take themselves for the only users, and remove its log.
+ * Whether an open file begins like a database. A process that closes any descriptor of a file loses all its locks on
+ * the file (fcntl(2)), including those of SQLite: other processes would assume that they are its only users, and remove
+ * its WAL.
  */
 export function holdsDatabase(descriptor: number): boolean {
   const start = Buffer.alloc(MAGIC.length);
@@ -48,7 +49,7 @@ export function holdsDatabase(descriptor: number): boolean {
 }
 
 /**
- * Whether a file begins as a database does. Connections of a try before may still be open, as the driver ends them with the
- * garbage: the descriptor stays open, see {@link holdsDatabase}.
+ * Whether a file begins like a database. Connections of an earlier attempt may still be open, as the driver closes them
+ * at garbage collection: therefore the descriptor stays open, see {@link holdsDatabase}.
  */
 export const startsAsDatabase = (file: string): boolean => holdsDatabase(descriptorOf(file));

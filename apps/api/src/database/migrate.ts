@@ -43,8 +43,8 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
 }
 
 /**
- * Whether the database at `url` has tables, and none of the migrations here made them. Reads only.
- * @param migrations one of them is always the first
+ * Whether the database at `url` has tables, none of which were made by these migrations. Only reads.
+ * @param migrations a database of this product has one of them as its first migration
  */
 export async function hasOtherTables(url: string, migrations: readonly Migration[]): Promise<boolean> {
   const connection = await adapter(url).connect();
@@ -55,7 +55,7 @@ export async function hasOtherTables(url: string, migrations: readonly Migration
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
     );
     if (!tables.includes('_prisma_migrations')) return tables.length > 0;
-    // A start that ended before its first migration leaves the table of them alone.
+    // If the first start ended before its first migration, the table of migrations is the only one.
     if (tables.length === 1) return false;
     const applied = await texts('SELECT migration_name FROM _prisma_migrations');
     return !applied.includes(migrations[0]?.name ?? '');
@@ -65,9 +65,9 @@ export async function hasOtherTables(url: string, migrations: readonly Migration
 }
 
 /**
- * Brings the database at `url` up to date.
- * @returns names of the migrations applied.
- * @throws Error when an applied migration was edited, is missing here, or failed half-way before.
+ * Applies the migrations that the database at `url` lacks.
+ * @returns names of the applied migrations.
+ * @throws Error when an applied migration was edited, is missing here, or has failed half-way earlier.
  */
 export async function migrate(url: string, migrations: readonly Migration[]): Promise<string[]> {
   const connection = await adapter(url).connect();

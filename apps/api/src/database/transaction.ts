@@ -1,9 +1,9 @@
 import type { Database } from './client.js';
 
 /**
- * Runs `work` in one transaction: all of it is stored or nothing. `writer` must be a client that nothing
- * else uses meanwhile: the statements go over its one connection. (The driver would give each transaction
- * of `$transaction` a connection of its own and leave closing it to the garbage collector.)
+ * Runs `work` in one transaction: all of its changes are stored, or none. `writer` must be a client that nothing else
+ * uses meanwhile, as the statements share its only connection. (For `$transaction` the driver would open a new
+ * connection each time, and close it only at garbage collection.)
  */
 export async function inTransaction(writer: Database, work: () => Promise<void>): Promise<void> {
   await writer.$executeRawUnsafe('BEGIN IMMEDIATE');

@@ -7,37 +7,37 @@ import { descriptorOf, holdsDatabase, isWritable } from './file.js';
 /** Interval of checks of the file, ms. */
 const CHECK_MS = 2_000;
 /**
- * Least space that a small change of a small configuration takes, in the database, in the agent's file and in the copy of
- * the rows, bytes.
+ * Minimum free space for a small change of a small configuration, bytes: in the database, in the agent's file and in
+ * the copy of the rows.
  */
 const MIN_FREE = 64 << 10;
-/** Unit of sizes in texts, bytes: they do not change with every change. */
+/** Unit to which sizes in texts are rounded, bytes, so that the texts do not change all the time. */
 const SIZE_UNIT = 1 << 20;
 
 /**
- * Watches the database while it is in use. SQLite itself goes on writing into a file that has been deleted, and keeps
- * what it has read of one that was overwritten.
+ * Watches the database while it is in use. SQLite itself continues to write to a deleted file, and keeps its cached
+ * pages of an overwritten one.
  */
 export class DatabaseWatch {
   readonly #file: string;
   readonly #db: Database;
   readonly #inode: bigint | undefined;
   readonly #descriptor: number;
-  /** Inode of the log of what is not in the file yet. */
+  /** Inode of the write-ahead log. */
   #log: bigint | undefined;
   readonly #freeBytes: (file: string) => number;
   readonly #hasCopies: () => boolean;
   readonly #configBytes: () => number;
   readonly #timer: NodeJS.Timeout;
   #fault: DatabaseFault | undefined;
-  /** A statement found damage. It stays when others succeed, as only a start checks the whole file. */
+  /** Set when a statement found damage. It remains set when others succeed, as only a start checks the whole file. */
   #damaged: DatabaseFault | undefined;
-  /** A write failed; cleared by one that succeeds. */
+  /** Set when a write failed; cleared by a successful write. */
   #unwritten = false;
 
   /**
-   * @param hasCopies whether there is anything that `--restore` could go back to
-   * @param configBytes size of the agent's file: with each change there is a new one beside the one in force
+   * @param hasCopies whether there are copies to which `--restore` can return
+   * @param configBytes size of the agent's configuration file: each change writes a new file besides the active one
    * @param freeBytes free space for a file
    */
   constructor(
@@ -78,12 +78,12 @@ export class DatabaseWatch {
   }
 
   /**
-   * Refuses writes while the database is at fault; called before anything is written, by the agent too.
+   * Refuses writes while the database is at fault. Must be called before anything is written, by the agent too.
    * @throws DatabaseFault when the file is not the one that was opened, or the disk is full.
    */
   refuseIfFaulty(): void {
     const fault = this.#visibleFault();
-    // Too little room for the present configuration refuses nothing: a smaller one may still fit.
+    // Too little space for the present configuration refuses no write: a smaller configuration may still fit.
     if (fault === undefined || fault.kind === 'no-room') return;
     this.#fault = fault;
     throw this.#named(fault);
@@ -100,7 +100,7 @@ export class DatabaseWatch {
     return fault && this.#named(fault);
   }
 
-  /** Notes that something beside it could not be written: the next check tries whether the database can be. */
+  /** Requests a write test of the database at the next check, because a file next to it could not be written. */
   requestCheck(): void {
     this.#unwritten = true;
   }
@@ -111,7 +111,7 @@ export class DatabaseWatch {
 
   async #check(): Promise<void> {
     const seen = this.#visibleFault();
-    // It only prevents a larger configuration, and must not hide a present fault.
+    // Too little space only prevents a larger configuration, and must not hide another fault.
     const noRoom = seen?.kind === 'no-room' ? seen : undefined;
     const wrong = noRoom === undefined ? (seen ?? this.#damaged) : this.#damaged;
     if (wrong !== undefined) {
@@ -123,13 +123,13 @@ export class DatabaseWatch {
       return;
     }
     try {
-      // The number is never read: the write is the test.
+      // The value is never read: the write itself is the test.
       await this.#db.$executeRawUnsafe('PRAGMA user_version = 1');
       this.#unwritten = false;
       this.#fault = noRoom;
     } catch (error) {
       const fault = faultOf(error, this.#file);
-      // It has just been read.
+      // The file has just been read successfully.
       const kind = fault?.kind === 'unreadable' ? 'read-only' : undefined;
       this.#fault = kind === undefined ? (fault ?? this.#fault) : new DatabaseFault(kind, this.#file, '', error);
     }
@@ -140,7 +140,7 @@ export class DatabaseWatch {
     try {
       return this.#inspect();
     } catch (error) {
-      // A disk that fails, no descriptor left.
+      // For instance an I/O error of the disk, or no free descriptor.
       return faultOf(error, this.#file) ?? new DatabaseFault('unreadable', this.#file, '', error);
     }
   }
@@ -153,7 +153,7 @@ export class DatabaseWatch {
     const log = this.#logInode();
     this.#log ??= log;
     if (log !== this.#log) return new DatabaseFault('no-log', this.#file);
-    // What is open stays writable, but the next start would fail.
+    // The open file stays writable, but the next start would fail.
     if (!isWritable(this.#file)) return new DatabaseFault('read-only', this.#file);
     const free = this.#freeBytes(this.#file);
     if (free < MIN_FREE) return new DatabaseFault('full', this.#file);
@@ -171,7 +171,7 @@ function statOf(file: string): BigIntStats | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false });
 }
 
-/** Space on the file system of a file that is left for this user, bytes; some file systems report nothing. */
+/** Space on the file system of a file that is available to this user, bytes. Some file systems report none. */
 function freeBytesAt(file: string): number {
   try {
     const { bsize, blocks, bfree, bavail } = statfsSync(dirname(file));

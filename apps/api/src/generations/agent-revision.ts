@@ -2,8 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Files in which the agent keeps the configuration that it forwards by, and those before it; `crates/worker/src/active.rs`
- * says what is in them.
+ * Files in which the agent keeps its active configuration and the previous ones. Their format is described in
+ * `crates/worker/src/active.rs`.
  */
 const FILES = ['active.tollway', 'active.1.tollway', 'active.2.tollway'];
 

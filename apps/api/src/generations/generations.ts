@@ -21,13 +21,19 @@ import type { Committed } from '../config/store.js';
 import { messageOf } from '../errors.js';
 import { baseLines, changeLine, type KeptUsers, type RowsFile, readRows, usersLine } from './rows-file.js';
 
-/** Revisions that can be restored, as many as in the history. They are counted, as each start may begin another file. */
+/**
+ * Maximum number of revisions that can be restored, the same as in the history. Revisions are counted instead of files,
+ * as each start may begin another file.
+ */
 const REVISIONS = 1000;
-/** Size limit of all files, bytes; the newest and the one before it are kept whatever their size. */
+/** Size limit of all files, bytes; the newest two are kept whatever their size. */
 const BYTES = 64 << 20;
-/** Bytes of changes after which the whole configuration is written anew, unless it is larger itself. */
+/**
+ * Size of the appended changes after which the whole configuration is written to a new file, bytes, unless that is
+ * larger itself.
+ */
 const CHANGES_BYTES = 4 << 20;
-/** Time between two attempts while writing fails, ms. */
+/** Interval of retries while writing fails, ms. */
 const AGAIN_MS = 5_000;
 /** Interval of checks whether the file is still at its path, ms. */
 const LOOK_MS = 5_000;
@@ -41,7 +47,7 @@ const userChangesFile = (dataDir: string): string => join(dataDir, 'users.change
 /** Number of changes of users in that file; undefined when it is missing or damaged. */
 export function recordedUserChanges(dataDir: string): number | undefined {
   try {
-    // More digits than any router needs.
+    // Limits the number of digits to more than any router needs.
     const number = /^(\d{1,12})\n$/.exec(readFileSync(userChangesFile(dataDir), 'utf8'))?.[1];
     return number === undefined ? undefined : Number(number);
   } catch {
@@ -61,19 +67,20 @@ interface Source {
 }
 
 /**
- * Writes the rows of each revision to files beside the database. When writing fails that is logged, and commits go on; all
- * rows are written as soon as it succeeds again, so that a restore does not bring back removed users and old passwords.
+ * Writes the rows of each revision to files beside the database. A write failure is logged and does not prevent
+ * commits. All rows are written as soon as writing works again, so that a restore does not bring back removed users and
+ * old passwords.
  */
 export class Generations {
   readonly #folder: string;
   readonly #userChanges: string;
   readonly #source: Source;
   #file: number | undefined;
-  /** Path of the file. */
+  /** Path of the current file. */
   #path = '';
   #bytes = 0;
   #baseBytes = 0;
-  /** Lines that were added while a whole configuration is being written, for the new file. */
+  /** Lines that were added while a whole configuration is being written; they are appended to the new file. */
   #meanwhile: string[] | undefined;
   #problem: string | undefined;
   #again: NodeJS.Timeout | undefined;
@@ -100,7 +107,7 @@ export class Generations {
     this.#meanwhile = [];
     const path = join(this.#folder, `${revision}.rows`);
     try {
-      // Not its parents: a data folder that was moved away must not be created again.
+      // Parent folders are not created: a data folder that was moved away must not be created again.
       if (!existsSync(this.#folder)) mkdirSync(this.#folder, { mode: 0o700 });
       const file = await open(`${path}.new`, 'w', 0o600);
       let bytes = 0;
@@ -151,7 +158,7 @@ export class Generations {
     this.#end();
   }
 
-  /** Begins a new file when the current one was removed, as with the whole data folder. */
+  /** Begins a new file when the current one was removed, for instance together with the data folder. */
   #look(): void {
     if (this.#file === undefined || this.#meanwhile !== undefined) return;
     try {
@@ -170,7 +177,7 @@ export class Generations {
   #note(line: string): void {
     this.#meanwhile?.push(line);
     const whole = this.#file !== undefined && this.#problem === undefined && this.#append(line);
-    // After a gap the whole configuration must be written.
+    // After a failed write the file has a gap, so that the whole configuration must be written.
     if (!whole || this.#bytes > Math.max(CHANGES_BYTES, this.#baseBytes)) void this.begin();
   }
 
@@ -208,14 +215,14 @@ export class Generations {
       writeFileSync(`${this.#userChanges}.new`, `${this.#source.users().changes}\n`, { mode: 0o600, flush: true });
       renameSync(`${this.#userChanges}.new`, this.#userChanges);
     } catch {
-      // Where this cannot be written, changes of users cannot be stored either.
+      // If this file cannot be written, changes of users cannot be stored either.
     }
   }
 
   async #prune(): Promise<void> {
     const oldest = this.#source.store.revision - REVISIONS;
     let bytes = 0;
-    // A file goes on until the next newer one begins.
+    // The revisions of a file end where those of the next newer file begin.
     let until = Number.POSITIVE_INFINITY;
     for (const [place, name] of rowsFiles(this.#folder).entries()) {
       const path = join(this.#folder, name);
@@ -238,8 +245,8 @@ function rowsFiles(folder: string): string[] {
 }
 
 /**
- * The generations that are kept, the newest file first; files that are damaged from the start are left out. Each is read
- * when it is asked for.
+ * The readable generation files, newest first. Files whose first configuration is damaged are skipped. Each file is
+ * read on demand.
  */
 export function* keptGenerations(dataDir: string): Generator<RowsFile, void> {
   const folder = generationsFolder(dataDir);
@@ -258,7 +265,8 @@ function readFile(path: string): RowsFile | undefined {
 }
 
 /**
- * Damaged files with the newest content, the newest first: their revisions and users are unknown.
+ * Damaged files with the newest content, newest first, down to the newest readable file, which is included if its end
+ * is damaged: the revisions and users in the damaged parts are unknown.
  */
 export function newestDamagedFiles(dataDir: string): readonly string[] {
   const folder = generationsFolder(dataDir);
@@ -271,13 +279,13 @@ export function newestDamagedFiles(dataDir: string): readonly string[] {
   return damaged;
 }
 
-/** Whether a user is of group full and can log in. */
+/** Whether a user is in group full and can log in. */
 export const isUsableFullUser = (user: KeptUsers['users'][number]): boolean =>
   user.group === 'full' && !user.disabled && user.passwordHash !== null;
 
 /**
- * Whether the newest copies have no user of group full who can log in, and users have changed since: restored, they would let
- * anyone set the first password again.
+ * Whether the newest copies contain no user of group full who can log in, although users have changed since. Restoring
+ * them would let anyone set the first password again.
  */
 export const predatesFullUsers = (dataDir: string, { users: { users, changes } }: RowsFile): boolean =>
   !users.some(isUsableFullUser) && (recordedUserChanges(dataDir) ?? 0) > changes;
@@ -286,18 +294,18 @@ export const predatesFullUsers = (dataDir: string, { users: { users, changes } }
 export const mayMissUserChanges = (dataDir: string, { changes }: KeptUsers): boolean =>
   (recordedUserChanges(dataDir) ?? Number.POSITIVE_INFINITY) > changes;
 
-/** The newest file that can be read, which has the newest generation that is known, and the users of that time. */
+/** The newest readable file, which has the newest known generation and the users of that time. */
 export function newestKept(dataDir: string): RowsFile | undefined {
   const [newest] = keptGenerations(dataDir);
   return newest;
 }
 
-/** Whether there is any file, be it damaged; the first one of a router begins with revision 0. */
+/** Whether there is any file, even a damaged one. The first file of a router begins with revision 0. */
 export const hasCopies = (dataDir: string): boolean => rowsFiles(generationsFolder(dataDir)).length > 0;
 
-/** The revision that the newest file begins with, also when it cannot be read; 0 without any. */
+/** The first revision of the newest file, even if the file cannot be read; 0 without any file. */
 export const firstRevisionOfNewest = (dataDir: string): number =>
   Number.parseInt(rowsFiles(generationsFolder(dataDir))[0] ?? '0', 10);
 
-/** The last revision that is kept; 0 without any. */
+/** The last revision of a file; 0 without a file. */
 export const lastRevisionOf = (file: RowsFile | undefined): number => file?.heads.at(-1)?.revision ?? 0;

@@ -21,22 +21,22 @@ import {
 } from './generations.js';
 import { baseLines, type Generation, type KeptUsers } from './rows-file.js';
 
-/** Rebuilds the database from the copies of its rows beside it. */
+/** Restores the database from the copies of its rows in the data folder. */
 
 /** Failure of a restoration; the message says why, in a sentence for people. Nothing was changed. */
 export class CannotRestore extends Error {}
 
 interface Restored {
   readonly generation: Generation;
-  /** Revision that the configuration has now. */
+  /** Number of the new revision. */
   readonly revision: number;
-  /** Path of the database from before; undefined when there was none. */
+  /** Path to which the previous database was moved; undefined when there was none. */
   readonly keptAs: string | undefined;
-  /** Damaged copies of later revisions: removals of users and changes of passwords in them are unknown. */
+  /** Damaged copies of later revisions: removals of users and changes of passwords in them are lost. */
   readonly damaged: readonly string[];
-  /** Revision of the data plane of which there is no copy: it is replaced, too. Undefined when there is none. */
+  /** Active revision of the data plane that has no copy and is replaced, too; undefined when there is none. */
   readonly replaced: number | undefined;
-  /** Copies of the last revisions are missing, with the users of that time. */
+  /** Whether copies of the last revisions are missing, together with the users of that time. */
   readonly isOutdated: boolean;
 }
 
@@ -55,9 +55,9 @@ function freeBytes(folder: string): number {
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 
 /**
- * Value that `--restore` needs after a restart: the revision to go back to, where copies of later ones are damaged or
- * missing; undefined where it needs none.
- * @returns undefined when there is nothing to go back to
+ * Value that `--restore` needs after a restart: a revision, if copies of later revisions are damaged or missing;
+ * `value` is undefined if none is needed.
+ * @returns undefined when there is nothing to restore
  */
 export function restorableFrom(dataDir: string): { readonly value: number | undefined } | undefined {
   const newest = newestKept(dataDir);
@@ -68,7 +68,7 @@ export function restorableFrom(dataDir: string): { readonly value: number | unde
   return { value: newestDamagedFiles(dataDir).length > 0 || isOutdated ? last : undefined };
 }
 
-/** Refuses to lose later changes, unless the revision was named explicitly. */
+/** Refuses a restore that loses later changes, unless the revision was named explicitly. */
 function refuseLosing(what: string, { revision }: Generation): never {
   throw new CannotRestore(
     `What was kept last is ${what}, and with it later changes, and who may log in since. ` +
@@ -77,9 +77,9 @@ function refuseLosing(what: string, { revision }: Generation): never {
 }
 
 /**
- * Puts a new database in the place of the one at `url`, with the configuration of a generation as a new revision.
- * @param wanted revision to go back to; the newest without it.
- * @param checks whether that would work is found out only: the new database is made, and removed.
+ * Replaces the database at `url` by a new one, with the configuration of a generation as a new revision.
+ * @param wanted revision to restore; by default the newest one.
+ * @param checks true: only tests whether the restore would work; the new database is created and removed again.
  * @throws CannotRestore
  */
 export async function restore(
@@ -99,7 +99,7 @@ export async function restore(
   if (wanted === undefined && damaged.length > 0) {
     refuseLosing(`damaged (${damaged.join(', ')})`, generation);
   }
-  // Users are those of the newest copy, whatever the revision: removed users and old passwords do not come back.
+  // Users are taken from the newest copy, whatever the revision: removed users and old passwords do not come back.
   const users = newest?.users ?? { users: [], changes: 0 };
   const ahead = agentRevision(dataDir);
   const building = `${file}.restored`;
@@ -123,7 +123,7 @@ export async function restore(
       }
       revision = 1 + Math.max(known, lastRevisionOf(newest), ahead);
       const last = newest?.at(lastRevisionOf(newest));
-      // Ids are never reused, so that the history stays right.
+      // Ids are never reused, so that the history remains correct.
       const lastId = Math.max(generation.lastId, last?.lastId ?? 0, old.lastId);
       const changes = last === undefined ? [] : difference(last, generation);
       const counted = {
@@ -174,7 +174,7 @@ export async function restore(
   }
 }
 
-/** @param why what there is about the folder of the copies, as a predicate */
+/** @param why the state of the folder of copies, as a predicate */
 function nothingToRestore(dataDir: string, why: string): CannotRestore {
   const meanwhile = agentRevision(dataDir) > 0 ? ' Started without --restore the router forwards as before.' : '';
   return new CannotRestore(`There is nothing to restore: ${generationsFolder(dataDir)} ${why}.${meanwhile}`);
@@ -205,15 +205,15 @@ function rangesOf(numbers: readonly number[]): string {
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
 }
 
-/** Parameters of one statement stay below SQLite's limit. */
+/** Keeps the number of parameters of one statement below SQLite's limit. */
 const ROWS_AT_ONCE = 5_000;
 
-/** Content of a row in a change, without the menu. */
+/** Content of a row in a change, which does not include the menu. */
 const contentOf = ({ menu: _, ...content }: Generation['rows'][number]) => content;
 
 /**
- * Writes a copy of the restored configuration as a revision of its own, so that a second restore before the next start finds it.
- * When that fails, the next start writes it.
+ * Writes a copy of the restored configuration as a revision of its own, so that another restore before the next start
+ * finds it. If that fails, the next start writes it.
  */
 function keepRestored(dataDir: string, database: string, generation: Generation, users: KeptUsers): void {
   const snapshot = new Map<string, StoredRow[]>();
@@ -308,25 +308,25 @@ async function identify(connection: Connection, identity: string): Promise<void>
   await connection.executeRaw({ sql, args: [identity], argTypes: [{ scalarType: 'string', arity: 'scalar' }] });
 }
 
-/** Tables of the history, which are no configuration: copied as far as they can be read. */
+/** Tables of the history, which is not part of the configuration. Tables that cannot be read are not copied. */
 const HISTORY = ['Revision', 'Audit', 'QueueDay', 'QueueMeter'];
 
-/** Counts of rows in a database. */
+/** Highest numbers in use in a database. */
 interface Counts {
-  /** The newest revision. */
+  /** Number of the newest revision. */
   readonly revision: number;
-  /** The highest row id that it gave. */
+  /** Highest row id that was ever given. */
   readonly lastId: number;
   readonly userChanges: number;
-  /** The highest id of a user. */
+  /** Highest id of a user. */
   readonly lastUserId: number;
 }
 
 const NOTHING: Counts = { revision: 0, lastId: 0, userChanges: 0, lastUserId: 0 };
 
 /**
- * Returns what the old database has counted, as far as it can be read.
- * @param identity of the database that the copies are of: the history of another router is none of this one's
+ * Copies the history of the old database, as far as it can be read. Returns the highest numbers in use there.
+ * @param identity identity of the database that the copies are of: the history of another router is not copied
  */
 async function keepHistory(connection: Connection, file: string, identity: string | undefined): Promise<Counts> {
   if (!existsSync(file)) return NOTHING;
@@ -357,20 +357,22 @@ async function keepHistory(connection: Connection, file: string, identity: strin
   return { revision, lastId, userChanges, lastUserId };
 }
 
-/** Columns that a table has both here and in the old database, whatever the version of that. */
+/** Columns that a table has both here and in the old database, which may be of another version. */
 async function commonColumns(connection: Connection, table: string): Promise<string> {
   const sql = `SELECT group_concat('"' || name || '"') FROM
     (SELECT name FROM pragma_table_info('${table}', 'main') INTERSECT SELECT name FROM pragma_table_info('${table}', 'old'))`;
   return String((await connection.queryRaw({ sql, args: [], argTypes: [] })).rows[0]?.[0] ?? '');
 }
 
-/** Suffixes of the files that SQLite keeps beside a database. It takes each for a part of any database with that name. */
+/**
+ * Suffixes of the files that SQLite keeps beside a database. It would use such a file with any database of that name.
+ */
 const BESIDE = ['-wal', '-shm', '-journal'];
 
 /** Suffixes of the files of a database that exist; a WAL may exist alone. */
 const partsOf = (file: string): readonly string[] => ['', ...BESIDE].filter((end) => existsSync(file + end));
 
-/** @returns where the database is now, if there was one */
+/** Moves the database away. @returns its new path, if there was a database */
 function setAside(file: string): string | undefined {
   const aside = `${file}.${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}.aside`;
   const parts = partsOf(file);
@@ -378,7 +380,7 @@ function setAside(file: string): string | undefined {
   return parts.includes('') ? aside : undefined;
 }
 
-/** A file that is immutable, chattr(1), can be set aside no more than written. */
+/** Refuses immutable files (chattr(1)), which cannot be moved or written. */
 function refuseImmovable(file: string): void {
   for (const end of partsOf(file)) accessSync(file + end, constants.W_OK);
 }

@@ -3,8 +3,8 @@ import type { RowChange, StoredRow, StoredSnapshot } from '../config/draft.js';
 import { SYSTEM } from '../config/revision-storage.js';
 
 /**
- * The rows of the configuration beside the database, so that it can be rebuilt. A file `<revision>.rows` holds all rows
- * and users as they were at a revision, and after them what later revisions changed, a line each:
+ * Copies of the configuration rows beside the database, from which it can be restored. A file `<revision>.rows` holds
+ * all rows and users at that revision, followed by the changes of later revisions. Each line consists of
  * 16 hex digits of the SHA-256 of the JSON, a space, and the JSON. Lines after a damaged one are ignored.
  */
 
@@ -21,10 +21,10 @@ export interface KeptUser {
   readonly passwordHash: string | null;
 }
 
-/** All users at some time. */
+/** All users at the time of a copy. */
 export interface KeptUsers {
   readonly users: readonly KeptUser[];
-  /** Number of changes of users until then. */
+  /** Number of changes of users up to that time. */
   readonly changes: number;
 }
 
@@ -71,8 +71,8 @@ export function changeLine(head: GenerationHead, lastId: number, changes: readon
 const SLICE = 2_000;
 
 /**
- * The lines of a whole configuration as it is now, a slice of them at a time.
- * @param database identity of the database that it is in
+ * The lines of the whole present configuration, one slice at a time.
+ * @param database identity of the database that stores it
  */
 export function* baseLines(
   database: string,
@@ -99,13 +99,13 @@ export function* baseLines(
 export interface RowsFile {
   /** Identity of the database; absent in files of earlier versions. */
   readonly database: string | undefined;
-  /** The revisions in it, in order; the first is that of the whole configuration. */
+  /** The revisions in the file, in order; the first one is the whole configuration. */
   readonly heads: readonly GenerationHead[];
-  /** The newest users, which are no part of a revision. In files of earlier versions the number of changes is 0. */
+  /** The newest users, who are not part of a revision. In files of earlier versions the number of changes is 0. */
   readonly users: KeptUsers;
-  /** True for a file whose end is neither damaged nor cut off. */
+  /** Whether the end of the file is neither damaged nor cut off. */
   readonly isWhole: boolean;
-  /** The configuration at one of them. */
+  /** The configuration at one of the revisions. */
   at(revision: number): Generation | undefined;
 }
 
@@ -160,7 +160,7 @@ function wholeLines(text: string): { readonly lines: readonly Line[]; readonly i
     const end = text.indexOf('\n', at);
     const json = text.slice(at + 17, end);
     if (end < 0 || text.slice(at, at + 16) !== sum(json)) return { lines, isWhole: false };
-    // The checksum has proved it.
+    // The checksum has verified the JSON.
     lines.push(JSON.parse(json) as Line);
     at = end + 1;
   }

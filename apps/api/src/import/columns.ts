@@ -1,13 +1,13 @@
 import { type Menu, menuByPath, propOf, quoted } from '@tollway/schema';
 
-/** Target of a cell: a property, or a half of one. */
+/** Target of a cell: a property, or one half of a pair. */
 export interface Column {
-  /** Empty for a column without a title, which must be empty. */
+  /** Empty for a column without a title: its cells must be empty. */
   readonly property: string;
   readonly half: 0 | 1 | undefined;
 }
 
-/** Columns of a list without a line of titles. */
+/** Default columns of a list without a line of titles. */
 const USUAL: readonly Column[] = [
   { property: 'name', half: undefined },
   { property: 'target', half: undefined },
@@ -19,7 +19,7 @@ const USUAL: readonly Column[] = [
   { property: 'burst-time', half: undefined },
 ];
 
-/** Other titles for properties. */
+/** Synonyms of properties in titles. */
 const TITLES: Readonly<Record<string, string>> = {
   subscriber: 'name',
   customer: 'name',
@@ -39,12 +39,12 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const HALVES: Readonly<Record<string, 0 | 1>> = { up: 0, upload: 0, down: 1, download: 1 };
 
-/** Error in the titles, for people. */
+/** Error in the titles; the message is for people. */
 export class TitleError extends Error {}
 
 /**
- * Columns of a list by its first line. `max-limit`, `upload`, `Burst Limit Download`, `down_burst` are
- * understood; a first line without any known title is data.
+ * Columns of a list by its first line. Titles such as `max-limit`, `upload`, `Burst Limit Download` and `down_burst`
+ * are recognised; a first line without any known title is data.
  * @throws TitleError naming an unknown title, or two columns of the same property.
  */
 export function columnsOf(first: readonly string[]): { readonly columns: readonly Column[]; readonly titled: boolean } {
@@ -80,7 +80,7 @@ export function columnsOf(first: readonly string[]): { readonly columns: readonl
   return { columns, titled: true };
 }
 
-/** Titles of columns, without synonyms. */
+/** Accepted titles of columns, without synonyms. */
 const settings = (menu: Menu): string =>
   Object.entries(menu.props)
     .flatMap(([name, { readOnly, kind }]) =>
@@ -112,7 +112,10 @@ const targetsOf = (cell: string): string =>
     .filter((target) => target !== '')
     .join(',');
 
-/** Settings that the cells of a line give; empty cells give none, and of a half of a pair the other one is `left`. */
+/**
+ * Settings that the cells of a line give. Empty cells give none. If only one half of a pair is given, the other half is
+ * `left`.
+ */
 export function settingsOf(
   columns: readonly Column[],
   cells: readonly string[],

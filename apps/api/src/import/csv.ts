@@ -10,17 +10,17 @@ export interface CsvLine {
   readonly problem?: string;
 }
 
-/** Limit of lines; one more line reports the rest as an error. */
+/** Maximum number of lines; the rest of a longer list is reported as one error. */
 const MAX_LINES = 100_000;
-/** Cells of a line at most. */
+/** Maximum number of cells of a line. */
 const MAX_CELLS = 256;
 
-/** Possible separators: the first of these that the first line holds. */
+/** Possible separators: the first one in this list that occurs in the first line is used. */
 const SEPARATORS = ['\t', ';', ','] as const;
 
 /**
- * Parses a CSV text (RFC 4180) with line ends of any kind, also mixed. Blank lines and comments (`#`) are left out; cells
- * come without their quotes and the blanks around them.
+ * Parses a CSV text (RFC 4180) with line ends of any kind, which may be mixed. Blank lines and comments (`#`) are
+ * skipped. Quotes and surrounding blanks are removed from cells.
  */
 export async function csvLines(text: string, slicer = new TimeSlicer()): Promise<CsvLine[]> {
   const lines: CsvLine[] = [];
@@ -31,7 +31,7 @@ export async function csvLines(text: string, slicer = new TimeSlicer()): Promise
     const stop = breakFrom(text, at);
     const plain = text.slice(at, stop);
     const next = afterBreak(text, stop);
-    // A comment ends with its line, also within quotes.
+    // A comment ends with its line, even if it contains a quote.
     const empty = plain.trim() === '' || plain.trimStart().startsWith('#');
     if (!empty && lines.length === MAX_LINES) {
       lines.push({ number, cells: [], problem: `there are more than ${MAX_LINES} lines, which are read at most` });
@@ -78,16 +78,16 @@ interface Read {
   readonly problem?: string;
   /** Index of the next line. */
   readonly end: number;
-  /** Line ends up to there, including those within quotes. */
+  /** Number of line ends up to there, including those within quotes. */
   readonly breaks: number;
 }
 
-/** A cell while it is read. Text beyond the maximum length is counted and not kept. */
+/** A cell while it is read. Characters beyond the maximum length are counted but not kept. */
 class Cell {
   readonly #pieces: string[] = [];
-  /** True while there were only blanks. */
+  /** True while the cell contains only blanks. */
   blank = true;
-  /** Characters so far, including the blanks around the text. */
+  /** Number of characters so far, including the blanks around the text. */
   length = 0;
 
   add(piece: string): void {
@@ -105,7 +105,7 @@ class Cell {
   }
 }
 
-/** A line with quotes, which may hold line ends. */
+/** Reads a line with quotes, which may contain line ends. */
 async function quotedLine(text: string, start: number, separator: string, slicer: TimeSlicer): Promise<Read> {
   const special = new RegExp(`[\\r\\n"${separator}]`, 'g');
   const inQuotes = /[\r\n"]/g;

@@ -20,20 +20,20 @@ const PATH = '/queue/simple';
 
 /** Result for a line, or for a queue that no line names. */
 export interface ImportLine extends AnsweredLine {
-  /** Row of the queue; of an added one that of the draft. */
+  /** Row of the queue; for a new queue, its row in the draft. */
   readonly row: number | undefined;
 }
 
 interface ImportOptions {
-  /** Lines that name no existing queue add one. */
+  /** Whether lines without an existing queue add one. */
   readonly add: boolean;
-  /** Lines that name an existing queue change it. */
+  /** Whether lines with an existing queue change it. */
   readonly update: boolean;
-  /** Queues that no line names are removed, except parents of those that stay. */
+  /** Whether queues that no line names are removed, except parents of queues that stay. */
   readonly remove: boolean;
 }
 
-/** Applies a list of queues to a draft. Wrong lines are reported, and change nothing. */
+/** Applies a list of queues to a draft. Wrong lines are reported and change nothing. */
 export class QueueImport {
   readonly #menu: Menu;
   readonly #lines: readonly CsvLine[];
@@ -42,7 +42,7 @@ export class QueueImport {
   readonly #problem: ImportLine | undefined;
   /** Lines whose parents form a circle. */
   readonly #circling = new Set<CsvLine>();
-  /** Numbers of the lines that are wrong, by the name of their queue. */
+  /** Line numbers of the wrong lines, by the name of their queue. */
   readonly #wrong = new Map<string, number>();
 
   /** Reads a list. */
@@ -74,7 +74,7 @@ export class QueueImport {
     }
   }
 
-  /** Changes the draft, and reports the result of each line. */
+  /** Applies the list to a draft. Returns the result of each line. */
   async apply(draft: Draft): Promise<readonly ImportLine[]> {
     if (this.#problem !== undefined) return [this.#problem];
     this.#wrong.clear();
@@ -102,7 +102,7 @@ export class QueueImport {
     return this.#options.remove ? [...report, ...(await this.#removed(draft, named, slicer))] : report;
   }
 
-  /** The lines in their order, but each after that of its parent. */
+  /** The lines in their order, except that a parent precedes its children. */
   *#parentsFirst(): Generator<undefined, readonly CsvLine[]> {
     const [name, parent] = ['name', 'parent'].map((title) =>
       this.#columns.findIndex(({ property }) => property === title),
@@ -153,7 +153,7 @@ export class QueueImport {
     return answer.row === undefined ? answer : { ...answer, hint: this.#unlimited(draft, cells, answer.row) };
   }
 
-  /** A direction without a limit, of which the line limits only the other one. */
+  /** Text about a direction without a limit, when the line limits the other direction only. */
   #unlimited(draft: Draft, cells: readonly string[], id: number): string {
     const given = new Set(
       this.#columns.flatMap(({ property, half }, place) =>
@@ -169,7 +169,7 @@ export class QueueImport {
     return `the line gives no ${halves[other]} limit, only one of ${halves[only]}: ${halves[other]} is not limited`;
   }
 
-  /** The queue of a line: by name, or without one by targets. */
+  /** The queue of a line: by name, or by targets if the line has no name. */
   #existing(draft: Draft, { name, target }: Readonly<Record<string, string>>): Row | undefined {
     if (name !== undefined) return [...draft.byKey(PATH).having(nameOf, name)][0];
     const parsed = this.#menu.props.target?.kind.parse(target ?? '');
@@ -184,7 +184,9 @@ export class QueueImport {
     return place < 0 ? undefined : `column ${place + 1} has no title, and here it holds ${quoted(cells[place] ?? '')}`;
   }
 
-  /** Error in a setting of a line; of a parent, that its own line is wrong. */
+  /**
+   * Text of an error in a setting of a line. If the setting is a parent whose own line is wrong, the text says that.
+   */
   #wrongSetting(line: CsvLine, name: string, settings: Readonly<Record<string, string>>, error: FieldError): string {
     const { parent = '' } = settings;
     if (error.property !== 'parent') return this.#fieldError(line.cells, error);
@@ -195,7 +197,7 @@ export class QueueImport {
     return this.#fieldError(line.cells, { property: 'parent', detail });
   }
 
-  /** Error in a setting, with the column that gives it. */
+  /** Text of an error in a setting, with the column that gives it. */
   #fieldError(cells: readonly string[], { property, detail }: FieldError): string {
     const pair = property === undefined ? undefined : this.#menu.props[property]?.kind.pair;
     for (const [place, column] of this.#columns.entries()) {
@@ -254,7 +256,7 @@ export class QueueImport {
       }
     });
     const going = rows.filter(({ id }) => !stays.has(id));
-    // From the end, so that fewer elements are moved.
+    // Removes from the end, so that fewer elements are moved.
     await slicer.map(going.toReversed(), ({ id }) => draft.remove(PATH, id));
     return slicer.map(going, ({ id, values }) => ({
       line: 0,
@@ -272,7 +274,7 @@ const NO_NAME = '\n';
 
 const targetOf = (values: Row['values']): string | undefined => values.target;
 
-/** Limit of characters of a name in the report of a wrong line. */
+/** Maximum number of characters of a name in the report of a wrong line. */
 const NAME_LENGTH = 64;
 
 const wrong = (line: number, name: string, text: string): ImportLine => ({
@@ -284,7 +286,7 @@ const wrong = (line: number, name: string, text: string): ImportLine => ({
   row: undefined,
 });
 
-/** Digest of the effect of an import: lines without their hints. */
+/** Digest of the effect of an import: its lines without their hints. */
 export async function importDigest(lines: readonly ImportLine[]): Promise<string> {
   const hash = createHash('sha256');
   await new TimeSlicer().map(lines, ({ line, action, name, text }) => {
@@ -293,7 +295,7 @@ export async function importDigest(lines: readonly ImportLine[]): Promise<string
   return hash.digest('hex');
 }
 
-/** Result that an import would have, with hints about the resulting queues. */
+/** Result that an import would have, with the findings about the resulting queues as hints. */
 export async function dryRun(
   store: Pick<ConfigStore, 'snapshot' | 'checks'>,
   queues: QueueImport,

@@ -3,7 +3,7 @@ import { describeChange } from '../config/change-summary.js';
 import type { RowChange } from '../config/draft.js';
 import type { ImportLine } from './queues.js';
 
-/** Result for each queue when changes of simple queues were undone: lines as those of an import. */
+/** Result for each queue when changes of simple queues were undone, in the form of lines of an import. */
 export function revertedLines(changes: readonly RowChange[]): readonly ImportLine[] {
   return changes.map(({ menu: path, id, before, after }): ImportLine => {
     const menu = menuByPath(path);

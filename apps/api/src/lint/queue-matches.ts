@@ -5,8 +5,8 @@ import type { QueueNode } from './queue-node.js';
 import { TargetSet } from './target-set.js';
 
 /**
- * Simple queues that get no packets, or only part of those of their target, or packets that match another queue, too, so that only
- * the order decides.
+ * Simple queues that get no packets, or not all packets of their target, or packets that match another queue as well,
+ * so that only the order of the queues decides.
  */
 export function* matchFindings(
   nodes: readonly QueueNode[],
@@ -37,10 +37,10 @@ const finding = (
   property = 'target',
 ): QueueFinding => ({ menu, row: row.id, name, property, finding: kind, message });
 
-/** Keyed by row: an unchanged row is the same object in the next configuration. */
+/** Cached targets by row: an unchanged row is the same object in the next configuration. */
 const known = new WeakMap<Row, readonly QueueTarget[]>();
 
-/** Targets of a queue; read once. */
+/** Targets of a queue; parsed once. */
 function targetsOf(node: QueueNode): readonly QueueTarget[] {
   let targets = known.get(node.row);
   if (targets === undefined) {
@@ -57,8 +57,8 @@ const conditionsOf = ({ row: { values } }: QueueNode): string =>
     : JSON.stringify([values.dst, values['packet-marks'], values.time]);
 
 /**
- * Queues whose targets are covered by targets of earlier ones. Earlier queues count that have no other conditions, or the same
- * ones as the later queue.
+ * Queues whose targets are covered by targets of earlier queues. Only earlier queues without other conditions, or with
+ * the same ones as the later queue, are considered.
  */
 function* coveredByEarlier(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
   const earlier = new Map<string, TargetSet>();
@@ -70,7 +70,7 @@ function* coveredByEarlier(group: readonly QueueNode[]): Generator<undefined, Qu
   return found;
 }
 
-/** @param earlier targets of earlier queues by their other conditions; the targets of this one are added */
+/** @param earlier targets of earlier queues by their other conditions; the targets of this queue are added */
 function coveredFindings(node: QueueNode, earlier: Map<string, TargetSet>): QueueFinding[] {
   const conditions = conditionsOf(node);
   const targets = targetsOf(node);
@@ -113,7 +113,7 @@ function connectedOf(snapshot: ConfigSnapshot): readonly Connected[] {
   return [...known.values()];
 }
 
-/** Connected networks that a queue's targets contain as a whole. */
+/** Connected networks that a queue's targets contain completely. */
 function sitesOf(node: QueueNode, networks: readonly Connected[]): ReadonlySet<Connected> {
   const sites = new Set<Connected>();
   for (const target of targetsOf(node)) {
@@ -149,7 +149,7 @@ function* betweenSites(
     if (first === undefined) continue;
     const those = more.length > 0 ? ` or of ${more.length} more` : '';
     const text = `traffic between its target and that of ${first.node.name}${those} fits both; the earlier queue takes it`;
-    // One finding is enough: those of the other queues would say the same.
+    // One finding is enough: findings of the other queues would say the same.
     return [finding(node, 'both-match', text)];
   }
   return [];
@@ -157,7 +157,7 @@ function* betweenSites(
 
 const hasInterface = (node: QueueNode): boolean => targetsOf(node).some((target) => 'interface' in target);
 
-/** Queues of interfaces before others whose packets may pass the interface, too. */
+/** Queues of interfaces that come before other queues whose packets may pass the interface, too. */
 function* aboveOthers(group: readonly QueueNode[]): Generator<undefined, QueueFinding[]> {
   const open: QueueNode[] = [];
   for (const node of group) {

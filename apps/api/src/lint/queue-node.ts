@@ -1,7 +1,7 @@
 import type { QueueMenu } from '@tollway/protocol/queue-menus';
 import type { Row } from '../snapshot/snapshot.js';
 
-/** A queue with those above and below it. */
+/** A queue with its parent and children. */
 export interface QueueNode {
   readonly menu: QueueMenu;
   readonly row: Row;

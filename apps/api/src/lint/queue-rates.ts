@@ -4,7 +4,7 @@ import type { Row } from '../snapshot/snapshot.js';
 import type { Finding, QueueFinding } from './queue-finding.js';
 import type { QueueNode } from './queue-node.js';
 
-/** The rates of a queue in one direction, or of both together. */
+/** The rates of a queue in one direction, or of both directions together. */
 interface Rates {
   readonly limitAt: number;
   readonly maxLimit: number;
@@ -14,13 +14,13 @@ interface Rates {
   readonly priority: number;
 }
 
-/** Direction and name of a queue's rates. */
+/** The rates of a queue to which findings refer: one direction, or the total. */
 interface Side {
-  /** Prefix of the names of properties. */
+  /** Prefix of the property names. */
   readonly prefix: '' | 'total-';
-  /** Half of a pair. */
+  /** Half of a pair; undefined for a single value. */
   readonly half: 0 | 1 | undefined;
-  /** Word before a rate, for people. */
+  /** Direction before a rate in a message, for people. */
   readonly word: string;
 }
 
@@ -102,7 +102,7 @@ function guarantees(node: QueueNode, side: Side, rates: Rates, found: Found): Qu
 function ceilings(node: QueueNode, side: Side, rates: Rates, found: Found): QueueFinding[] {
   const findings: QueueFinding[] = [];
   const { prefix, word } = side;
-  // Without a parent limit-at has no effect, which is another finding.
+  // Without a parent limit-at has no effect, which is a separate finding.
   if (node.parent !== undefined && rates.maxLimit > 0 && rates.maxLimit < rates.limitAt) {
     findings.push(
       found(
@@ -163,10 +163,10 @@ function bursts({ word, prefix }: Side, rates: Rates, found: Found): QueueFindin
       ];
 }
 
-/** Keyed by row: an unchanged row is the same object in the next configuration. */
+/** Cached rates by row: an unchanged row is the same object in the next configuration. */
 const known = new WeakMap<Row, ReadonlyMap<Side, Rates>>();
 
-/** Rates of a queue; read once. */
+/** Rates of a queue; parsed once. */
 function ratesOf(node: QueueNode, side: Side): Rates {
   let sides = known.get(node.row);
   if (sides === undefined) {
@@ -185,7 +185,7 @@ const NONE: Rates = {
   priority: LOWEST_PRIORITY,
 };
 
-/** Rates of a row; by default 0, and the lowest priority. */
+/** Parses the rates of a row. Absent rates are 0, and an absent priority is the lowest one. */
 function readRates({ row: { values } }: QueueNode, { prefix, half }: Side): Rates {
   const text = (name: string): string | undefined => {
     const value = values[`${prefix}${name}`];

@@ -2,7 +2,7 @@ import { ipv4, ipv6Prefix, type QueueTarget } from '@tollway/schema';
 
 /** A node of a binary trie over the bits of addresses. */
 interface TrieNode {
-  /** True where the set contains every address below. */
+  /** True when the set contains every address of the subtree. */
   full: boolean;
   zero: TrieNode | undefined;
   one: TrieNode | undefined;
@@ -56,10 +56,10 @@ export class TargetSet {
     else this.#networks(target.address).add(bitsOf(target.address, target.length));
   }
 
-  /** Whether the set contains a target as a whole. */
+  /** Whether the set contains a target completely. */
   covers(target: QueueTarget): boolean {
     if (!('interface' in target)) return this.#networks(target.address).covers(bitsOf(target.address, target.length));
-    // Of the hosts behind an interface nothing is known but that they have addresses.
+    // The addresses of the hosts behind an interface are unknown: only the interface or all addresses cover them.
     return this.#interfaces.has(target.interface) || (this.#v4.covers(ALL) && this.#v6.covers(ALL));
   }
 

@@ -1,8 +1,8 @@
 import { UserSemaphore } from '../scheduling/user-semaphore.js';
 
-/** Limit of cells of one user's subscriptions on all connections: cells are kept to find what changes. */
+/** Maximum number of cells of one user's subscriptions on all connections. Sent cells are kept, to find changes. */
 const MAX_OF_USER = 1_500_000;
-/** Cells that all subscriptions show at once: some 100 bytes each. */
+/** Maximum number of cells of all subscriptions: some 100 bytes each. */
 const MAX_OF_ALL = 4_000_000;
 
 /**
@@ -12,7 +12,7 @@ const MAX_OF_ALL = 4_000_000;
 const MAX_SCANNED_OF_USER = 1_500_000;
 const MAX_SCANNED = 4_000_000;
 
-/** Limits the cells that subscriptions show, and the rows that they scan, at once, so that they do not fill the memory. */
+/** Limits the number of cells that subscriptions show, and of rows that they scan at a time, to bound memory use. */
 export class CellQuota {
   readonly #byUser = new Map<number, number>();
   #all = 0;
@@ -51,15 +51,18 @@ export class CellQuota {
   }
 }
 
-/** A subscription's part of the cells that may be shown. */
+/** The number of cells that is reserved for a subscription. */
 export interface CellReservation {
-  /** Id of the user whose subscription it is. */
+  /** Id of the user who owns the subscription. */
   readonly user: number;
-  /** Reserves cells in place of those before; on refusal returns the reason, and nothing is reserved. */
+  /** Replaces the reservation. If it is refused, nothing is reserved, and the reason is returned. */
   resize(cells: number): string | undefined;
-  /** Whether it may scan so many rows now. */
+  /** Whether the subscription may scan this number of rows now. */
   mayScan(rows: number): boolean;
-  /** Waits until the quota permits it. @param done aborted when it has finished or was cancelled; then Cancelled is thrown. */
+  /**
+   * Waits until the quota permits the scan. @param done aborted when the scan has finished or was cancelled; a
+   * cancelled wait throws Cancelled.
+   */
   acquireScan(rows: number, done: AbortSignal): Promise<void>;
   close(): void;
 }

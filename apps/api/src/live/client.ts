@@ -19,29 +19,31 @@ import type { SendTrace, TraceFeed } from './trace-feed.js';
 import type { Traffic } from './traffic.js';
 import type { WatchedQueue } from './watched-queue.js';
 
-/** Bytes waiting to be sent above which live values are left out. */
+/** Number of bytes waiting to be sent above which live values are skipped. */
 const BUSY_BYTES = 256 << 10;
 /**
- * Bytes waiting above which no messages of the client are handled: more than {@link BUSY_BYTES}, so that they are handled again
- * before live values are sent again.
+ * Number of bytes waiting to be sent above which no further messages of the client are handled. It is larger than
+ * {@link BUSY_BYTES}, so that handling resumes before live values are sent again.
  */
 const PAUSE_BYTES = 512 << 10;
-/** Interval of checks of a client that does not keep up, ms. */
+/** Interval of checks whether a slow client has caught up, ms. */
 const BUSY_MS = 100;
-/** Bytes waiting above which the client is disconnected. */
+/** Number of bytes waiting to be sent above which the client is disconnected. */
 const TERMINATE_BYTES = 16 << 20;
-/** Subscriptions of one connection. */
+/** Maximum number of subscriptions of one connection. */
 const MAX_SUBSCRIPTIONS = 64;
-/** Limit of subscriptions of one user on all connections: enough for a dozen pages full of windows. */
+/** Maximum number of subscriptions of one user on all connections: enough for a dozen pages full of windows. */
 const MAX_OF_USER = 512;
-/** Limit of watched queues among those: each costs a hundred times as much as another subscription. */
+/**
+ * Maximum number of token bucket subscriptions among those: each costs a hundred times as much as another subscription.
+ */
 const MAX_TOKEN_BUCKETS_OF_USER = 32;
 
 interface Subscription {
   close(): void;
 }
 
-/** Sources of the topics of a connection, and count of its user's subscriptions on others. */
+/** Sources of the topics of a connection, and look-ups about its user. */
 export interface LiveSources {
   /** Rows of each menu, by path. */
   readonly rows: ReadonlyMap<string, SharedRows>;
@@ -54,25 +56,25 @@ export interface LiveSources {
   clientsOf(user: number): readonly Pick<LiveClient, 'subscriptions' | 'tokenBuckets'>[];
   /** Current name and group of a user; undefined for a removed one. */
   person(user: number): { readonly name: string; readonly group: string } | undefined;
-  /** A queue that one browser watches. */
+  /** Starts the feed of a queue's token bucket for one connection. */
   tokenBucket(sink: MessageSink, id: number, user: number, watched: WatchedQueue): TokenBucketFeed;
-  /** A packet trace that one browser follows. */
+  /** Starts the feed of a packet trace for one connection. */
   trace(user: number, dry: boolean, args: Arguments, send: SendTrace): TraceFeed;
 }
 
-/** One browser connection and what it has subscribed to. */
+/** One browser connection and its subscriptions. */
 export class LiveClient implements MessageSink {
   readonly #socket: WebSocket;
   readonly #sources: LiveSources;
   readonly #user: number;
   readonly #subscriptions = new Map<number, Subscription>();
   readonly #end = new AbortController();
-  /** Messages that wait for their turns. */
+  /** Number of messages that wait to be handled. */
   #waiting = 0;
-  /** The last of them. */
+  /** Resolves when the last waiting message has been handled. */
   #last = Promise.resolve();
 
-  /** @param user id of the user whose connection it is */
+  /** @param user id of the user who opened the connection */
   constructor(socket: WebSocket, sources: LiveSources, user: number) {
     this.#socket = socket;
     this.#sources = sources;
@@ -97,7 +99,7 @@ export class LiveClient implements MessageSink {
     return this.#subscriptions.size;
   }
 
-  /** Queues that are watched. */
+  /** Number of token bucket subscriptions. */
   get tokenBuckets(): number {
     return [...this.#subscriptions.values()].filter((subscription) => subscription instanceof TokenBucketFeed).length;
   }
@@ -112,7 +114,7 @@ export class LiveClient implements MessageSink {
     else this.#socket.send(JSON.stringify(message));
   }
 
-  /** Configuration changed. */
+  /** Re-evaluates the affected subscriptions after a change of the configuration. */
   refreshMenus(affected: (path: string) => boolean): void {
     for (const subscription of this.#subscriptions.values()) {
       if (subscription instanceof MenuSubscription && affected(subscription.menu.path)) subscription.feed.refresh();
@@ -123,10 +125,13 @@ export class LiveClient implements MessageSink {
     this.#socket.close(code, reason);
   }
 
-  /** Handles a message in a turn of its user, like a request, so that one user's connections do not delay others. */
+  /**
+   * Handles a message in a turn of its user, like a request, so that a user with many connections does not delay
+   * others.
+   */
   async #receive(text: string | undefined): Promise<void> {
     try {
-      // A client that does not read its messages gets no further ones.
+      // No further messages of a client are handled until it has read its messages.
       while (this.#socket.bufferedAmount > PAUSE_BYTES && !this.#end.signal.aborted) await sleep(BUSY_MS);
       await requestTurn(this.#end.signal, this.#user);
       if (text === undefined) throw new MessageError('messages are JSON texts, not binary');

@@ -5,13 +5,13 @@ import { liesIn, MembershipError, membership, parsed, sought } from '../query/me
 /** A condition that is wrong for its column; the message says what is accepted. */
 export class ConditionError extends Error {}
 
-/** Test of one item, given the text of a whole property of it. */
+/** Test of one item, given the text of one of its properties. */
 export interface ColumnTest {
   /** Property that is tested. */
   readonly property: string;
   /** @param value text of the property; `undefined` when the item has none. */
   holds(value: string | undefined): boolean;
-  /** Outcome as `holds`, for the first and last IPv4 address of the value. */
+  /** Result of `holds` for a value, given its first and last IPv4 address. */
   holdsRange?(first: number, last: number): boolean;
 }
 
@@ -38,7 +38,7 @@ export function columnTest(menu: Menu, { column: name, op, value }: Condition): 
 const withoutNot = (op: Operator): Operator =>
   op === 'is-not' ? 'is' : op === 'contains-not' ? 'contains' : op === 'in-not' ? 'in' : op;
 
-/** A test, negated for operators with "not". A cell without a value meets only those. */
+/** A test, negated for operators with `not`. Only negated operators match a cell without a value. */
 function withNegation(op: Operator, test: CellTest, absent: string | undefined): ColumnTest['holds'] {
   const negative = op.endsWith('-not');
   return (cell = absent) => (cell !== undefined && test(cell)) !== negative;

@@ -14,16 +14,16 @@ import { type TreeLine, treeLines } from './tree-lines.js';
 export interface QueryResult {
   /** Items of the menu. */
   readonly total: number;
-  /** Items that pass filter and find; in a tree, all lines. */
+  /** Number of items that pass filter and find; in a tree, of all lines. */
   readonly matched: number;
-  /** Lines that are included only as ancestors of passing items; undefined for none. */
+  /** Number of lines that are included only as ancestors of passing items; undefined for none. */
   readonly context?: number;
-  /** Items of the data plane are missing, as it does not answer. */
+  /** True when items of the data plane are missing, as it does not answer. */
   readonly incomplete?: boolean;
   readonly rows: readonly RestRow[];
 }
 
-/** Evaluates a query. Cells of other rows are decoded only for filter, find or sort. */
+/** Evaluates a query. Only cells of the requested rows are decoded, and cells that filter, find and sort need. */
 export async function evaluate(
   menu: Menu,
   set: RowSet,
@@ -60,7 +60,9 @@ const isRead = ({ columns, find, filter, sort }: RowQuery, property: string): bo
 
 const incompleteness = ({ incomplete }: RowSet): Pick<QueryResult, 'incomplete'> => (incomplete ? { incomplete } : {});
 
-/** Number of items that an evaluation scans for its sort order, filter or text; it holds the row set meanwhile. */
+/**
+ * Number of items that an evaluation scans for its sort order, filter or text. The row set is kept in memory meanwhile.
+ */
 export function scannedItems(set: RowSet, { filter, find, sort, tree }: RowQuery): number {
   const few = idCondition(set, filter) !== undefined || (filter.length === 0 && find === '' && sort === undefined);
   return few && tree === undefined ? 0 : set.length;
@@ -117,11 +119,11 @@ async function passingItems(
   return Uint32Array.from(passed);
 }
 
-/** The condition for one `.id`, as in the subscription of a dialog, if the set has an index of ids. */
+/** The condition on `.id`, as in the subscription of a dialog, if the set has an index of ids. */
 const idCondition = (set: RowSet, filter: RowQuery['filter']): Condition | undefined =>
   set.indexOf === undefined ? undefined : filter.find(({ column, op }) => column === '.id' && op === 'is');
 
-/** The range of indexes to scan for such a condition. */
+/** The range of indexes to scan if there is such a condition. */
 function singleRange(set: RowSet, filter: RowQuery['filter']): { first: number; end: number } | undefined {
   const asked = idCondition(set, filter);
   if (asked === undefined) return undefined;
@@ -136,10 +138,10 @@ function itemTest(set: RowSet, { property, holds, holdsRange }: ColumnTest): (in
   return (index) => holdsRange(range.first(index), range.last(index));
 }
 
-/** Properties to send for requested columns: those, flags, comment and the reason for being invalid. */
+/** Properties to send for the requested columns: these properties, flags, comment and the reason for being invalid. */
 function shownProperties(menu: Menu, columns: readonly string[]): readonly string[] {
   const properties = columns.flatMap((name) => menuColumn(menu, name)?.property ?? []);
-  // The marks beside a row show its flags, comment and hint.
+  // The marks at the left of a row show its flags, comment and hint.
   return [...new Set(['.id', '.about', 'comment', 'hint', ...menu.flags.map(({ prop }) => prop), ...properties])];
 }
 
@@ -154,8 +156,8 @@ function cells(set: RowSet, index: number, names: readonly string[]): RestRow {
 }
 
 /**
- * Adds an `.id`, which settings menus have not and deltas need. `position` is the number of the item in the whole menu, where
- * it differs from that in the result.
+ * Adds an `.id`, which rows of settings menus lack and deltas need. `position` is the index of the item in the whole
+ * menu, if it differs from the index in the result.
  */
 function withId(row: RestRow, position: number | undefined): RestRow {
   const item = row['.id'] === undefined ? { '.id': '*0', ...row } : row;

@@ -1,7 +1,7 @@
 import { AgentGone, AgentRefusal } from '../agent/messages.js';
 import { ApiError, messageOf } from '../errors.js';
 
-/** Content of an `error` message about what was thrown. */
+/** Content of the `error` message for a thrown value. */
 export function failureOf(error: unknown): { readonly detail: string; readonly property?: string } {
   if (error instanceof ApiError) {
     return { detail: error.detail ?? error.message, ...(error.property !== undefined && { property: error.property }) };

@@ -25,18 +25,18 @@ import { type SendTrace, TraceFeed } from './trace-feed.js';
 import { Traffic } from './traffic.js';
 import { type WatchedQueue, WatchedRows } from './watched-queue.js';
 
-/** Interval at which clients are asked for a sign of life and sessions are checked, ms. */
+/** Interval at which clients are pinged and sessions are checked, ms. */
 const HEARTBEAT_MS = 15_000;
 /** Payload of a ping. */
 const PING_BYTES = 8;
 /** Time limit for the client's close frame, ms. */
 const CLOSE_TIMEOUT_MS = 500;
-/** Connections of one user; a browser has one for each of its tabs. */
+/** Maximum number of connections of one user; a browser opens one for each tab. */
 const MAX_PER_USER = 32;
-/** Close code for one too many: try again later (RFC 6455 §7.4.1, IANA). */
+/** Close code for a connection beyond that maximum: try again later (RFC 6455 §7.4.1, IANA). */
 const TOO_MANY = 1013;
 
-/** Menus whose rows follow from the configuration. */
+/** Whether the rows of a menu follow from the configuration. */
 const showsConfiguration = (path: string): boolean => {
   const menu = menuByPath(path);
   return menu !== undefined && menu.undoable !== false && showsStoredRows(menu);
@@ -64,7 +64,7 @@ export class Hub implements LiveSources {
   readonly #heartbeat: NodeJS.Timeout;
   readonly #stopRecording: () => void;
 
-  /** @param earlier samples of traffic from before, oldest first */
+  /** @param earlier samples of traffic of an earlier process, oldest first */
   constructor(
     services: Services,
     cpuLoad: CpuLoad,
@@ -79,7 +79,8 @@ export class Hub implements LiveSources {
     this.traffic = new Traffic(live, cpuLoad, earlier);
     const profile = new ProfileSource(live);
     this.trafficSampler = new Sampler(() => this.traffic.take(), onError);
-    // Graphs show the time before they are opened, at the cost of one small request a second.
+    // Samples are recorded without viewers, so that graphs show the time before they were opened. It costs one small
+    // request a second.
     this.#stopRecording = this.trafficSampler.listen(() => undefined);
     this.profileSampler = new Sampler(() => profile.take(), onError);
     this.statusSampler = new Sampler(
@@ -87,7 +88,7 @@ export class Hub implements LiveSources {
       onError,
     );
     store.onCommit(() => {
-      // Any menu may be affected: names occur elsewhere, rules become valid again.
+      // Any menu may be affected: names occur in other menus, and rules become valid again.
       this.#refreshMenus(showsConfiguration);
       this.statusSampler.sampleNow();
     });
@@ -180,7 +181,7 @@ function endSession(socket: WebSocket, { client }: Connection): void {
   terminateAfterTimeout(socket);
 }
 
-/** Ends a connection after its close frame, also when the client does not answer it. */
+/** Ends a connection when the client does not answer its close frame in time. */
 function terminateAfterTimeout(socket: WebSocket): void {
   setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
 }

@@ -8,21 +8,24 @@ import type { RowQuery } from './row-query.js';
 
 /** Receiver of a feed's messages. */
 export interface MessageSink {
-  /** False while the client does not keep up: messages that are not essential are left out. */
+  /** False while the client does not keep up: messages that are not essential are skipped. */
   readonly ready: boolean;
   send(message: ServerMessage): void;
 }
 
-/** Time between evaluations, in multiples of what one takes: a subscription never costs more than 8 % of a core. */
+/**
+ * Minimum time between evaluations, in multiples of the time that one takes: a subscription never uses more than 8 % of
+ * a core.
+ */
 const COST_FACTOR = 12;
-/** Interval of checks of a client that does not keep up, ms. */
+/** Interval of checks whether a slow client has caught up, ms. */
 const BUSY_MS = 100;
-/** Interval of further attempts of a query that has been refused, ms: others may have been closed. */
+/** Interval of retries of a query that exceeded the quota, ms: other subscriptions may have been closed. */
 const REFUSED_MS = 5_000;
-/** Upper limit of the cost of a reading, ms: waiting for a slow data plane is no cost. */
+/** Maximum cost that is assumed for a reading, ms: waiting for a slow data plane is not counted. */
 const MAX_READING_MS = 500;
 
-/** The subscription of one browser to rows of a menu: sends a snapshot first, then what changes. */
+/** The subscription of one browser to rows of a menu. Sends a snapshot first, then changes. */
 export class MenuFeed {
   readonly #id: number;
   readonly #menu: Menu;
@@ -33,15 +36,15 @@ export class MenuFeed {
   readonly #timer: NodeJS.Timeout | undefined;
   #query: RowQuery;
   #sent: QueryResult | undefined;
-  /** Reason, as sent to the client, why it shows nothing. */
+  /** Reason for a refusal, as sent to the client; undefined while rows are shown. */
   #refused: string | undefined;
   #retry: NodeJS.Timeout | undefined;
-  /** Time of the earliest next tick: a table that takes long to evaluate is evaluated less often. */
+  /** Earliest time of the next tick: a table that takes long to evaluate is evaluated less often. */
   #nextTickAt = 0;
-  /** Stops the evaluation that runs. */
+  /** Aborts the running evaluation. */
   #stop = new AbortController();
   #running = false;
-  /** Greatest age of the readings of the next evaluation, ms, when one has been asked for during this one. */
+  /** Maximum age of the readings for the next evaluation, ms, if one was requested during the current one. */
   #again: number | undefined;
   #closed = false;
 
@@ -61,7 +64,7 @@ export class MenuFeed {
     this.#intervalMs = intervalMs;
     this.#sink = sink;
     this.#reservation = reservation;
-    // Configuration alone changes only by commits, which call refresh().
+    // Without live values, rows change only by commits, which call refresh().
     this.#timer = menu.refreshMs === undefined ? undefined : setInterval(() => this.tick(), intervalMs);
     this.refresh(intervalMs / 2);
   }
@@ -74,12 +77,15 @@ export class MenuFeed {
     this.refresh(this.#intervalMs / 2);
   }
 
-  /** Evaluates when it is time: live values may have changed. */
+  /** Evaluates if the minimum time between evaluations has passed: live values may have changed. */
   tick(): void {
     if (this.#sink.ready && performance.now() >= this.#nextTickAt) this.refresh(this.#intervalMs / 2);
   }
 
-  /** Evaluates now, as the configuration or the query changed, on readings no older than `maxAgeMs`; viewers share readings. */
+  /**
+   * Evaluates now, because the configuration or the query has changed. Readings are at most `maxAgeMs` old; viewers
+   * share them.
+   */
   refresh(maxAgeMs = 0): void {
     if (this.#running) {
       this.#again = Math.min(maxAgeMs, this.#again ?? maxAgeMs);
@@ -91,7 +97,7 @@ export class MenuFeed {
         if (!(error instanceof Cancelled)) throw error;
       })
       .catch((error: unknown) => {
-        // The number may be that of another subscription by now.
+        // The id may already belong to another subscription.
         if (this.#closed) return;
         this.#sent = undefined;
         this.#sink.send({ op: 'error', id: this.#id, detail: String(error) });
@@ -129,7 +135,7 @@ export class MenuFeed {
     this.#nextTickAt = performance.now() + COST_FACTOR * (evaluated.costMs + sendingMs);
   }
 
-  /** Rows of a query, and their cost; undefined when they may not be shown. */
+  /** Rows of a query, and their cost; undefined when the quota does not permit them. */
   async #evaluated(
     query: RowQuery,
     maxAgeMs: number,
@@ -141,19 +147,19 @@ export class MenuFeed {
     const scanned = scannedItems(rows, query);
     if (this.#reservation.mayScan(scanned)) await this.#reservation.acquireScan(scanned, stop);
     else {
-      // It keeps no reading while it waits; it reads again when its turn comes.
+      // No reading is kept while it waits; the rows are read again afterwards.
       rows = undefined;
       await this.#reservation.acquireScan(scanned, stop);
       rows = await this.#view(maxAgeMs);
     }
     const slicer = await startSlicer(stop, this.#reservation.user);
-    // Before reading the rows: a refused query must not use memory for them.
+    // Reserved before the rows are decoded: a refused query must not use memory for them.
     if (!this.#reserve(maxCells(this.#menu, rows.length, query))) return undefined;
     const content = await evaluate(this.#menu, rows, query, slicer);
     return { content, costMs: readingMs + slicer.workedMs };
   }
 
-  /** Waits until the client has read what it was sent, which is in memory until then. */
+  /** Waits until the client has read its messages, which are in memory until then. */
   async #whenReady(): Promise<void> {
     while (!this.#sink.ready && !this.#closed) await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
   }

@@ -25,7 +25,7 @@ import { type Menu, menuByPath } from '@tollway/schema';
 import { MAX_MEMBERS, membersOf } from '../query/membership.js';
 import type { RowQuery, TreeShape } from './row-query.js';
 
-/** Messages of the browser: checks beyond the schemas of the protocol, and the form in which they are handled. */
+/** Messages of the browser: checks beyond the schemas of the protocol, and the internal form of the messages. */
 
 type MenuTopic = Subscribe & { topic: 'menu' };
 
@@ -44,20 +44,20 @@ export class MessageError extends Error {
   constructor(
     text: string,
     readonly id?: number,
-    /** The condition of a filter at fault. */
+    /** The condition at fault, if it is part of a filter. */
     readonly condition?: Condition,
   ) {
     super(text);
   }
 }
 
-/** Conditions of a filter. */
+/** Maximum number of conditions of a filter. */
 const MAX_CONDITIONS = 32;
-/** Columns whose sum rows are sorted by. */
+/** Maximum number of columns whose sum rows are sorted by. */
 const MAX_SUMMANDS = 8;
-/** Longest value of a condition, characters. */
+/** Maximum length of the value of a condition, characters. */
 const MAX_VALUE = 4_096;
-/** Characters of all values of a filter. */
+/** Maximum length of all values of a filter together, characters. */
 const MAX_VALUES = 16_384;
 const DEFAULT_INTERVAL_MS = 1_000;
 const MIN_INTERVAL_MS = 200;
@@ -71,7 +71,7 @@ const DEFAULT_QUERY: RowQuery = {
   count: 100,
 };
 
-/** A check that throws {@link MessageError} where its schema refuses a message. */
+/** A parser for messages, which throws {@link MessageError} when a message does not match the schema. */
 function reader<S extends ObjectSchema>(schema: S): (message: unknown, id?: number) => Data<S> {
   const check = checkOf(schema);
   return (message, id) => {
@@ -121,7 +121,7 @@ function refusalText({ reason, property, text }: Refusal, message: unknown): str
   return wrongCondition(Reflect.get(message, property)) ?? text;
 }
 
-/** Error of the first wrong condition; undefined when all are right. */
+/** Error of the first invalid condition; undefined when all are valid. */
 function wrongCondition(filter: unknown): string | undefined {
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
   for (const [column, asked] of Object.entries(filter)) {
@@ -164,7 +164,7 @@ function menuSubscription(message: MenuTopic): ClientMessage {
   };
 }
 
-/** The parts of a query that a message names; `null` resets sort, filter, find, tree or columns. */
+/** The parts of a query that a message contains; `null` resets sort, filter, find, tree or columns. */
 function queryPartOf({ filter, columns, find, sort, tree, first, count }: RowQueryPart, id: number): Partial<RowQuery> {
   return {
     ...(filter !== undefined && { filter: conditionsOf(filter ?? {}, id) }),

@@ -1,8 +1,8 @@
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 
 /**
- * Samples a value once a second while there are listeners, and passes it to all of them; with very many listeners in several
- * turns of the event loop.
+ * Samples a value once a second while there are listeners, and passes it to all of them. With very many listeners this
+ * takes several turns of the event loop.
  */
 export class Sampler<T> {
   readonly #take: () => Promise<T | undefined>;
@@ -17,7 +17,10 @@ export class Sampler<T> {
     this.#onError = onError;
   }
 
-  /** Returns a function that ends listening. `replay` passes the latest value at once, if others listen already. */
+  /**
+   * Adds a listener. Returns a function that removes it. `replay`: passes the latest value at once, if there are other
+   * listeners.
+   */
   listen(listener: (value: T) => void, replay = false): () => void {
     this.#listeners.add(listener);
     if (this.#timer !== undefined) {

@@ -10,7 +10,7 @@ const SUM = '+';
 
 /**
  * Indexes of items in the order of a column, or of the sum of several (`rate.upload+rate.download`). Equal items keep
- * their order; those without a value come last, whichever the direction.
+ * their order. Items without a value come last, in either direction.
  */
 export async function inOrder(
   menu: Menu,
@@ -29,7 +29,7 @@ export async function inOrder(
   return places.map((place) => indexes[place] ?? 0);
 }
 
-/** Order of two items, by their places in the list. */
+/** Order of two items, by their indexes. */
 interface Order {
   readonly missing: Compare;
   readonly values: Compare;
@@ -75,7 +75,7 @@ interface SortCells {
 
 function cellsOf(menu: Menu, set: RowSet, by: string): SortCells {
   if (by.includes(SUM)) return sumOf(by.split(SUM).map((column) => cellsOf(menu, set, column)));
-  // Ids ascend as hexadecimal numbers.
+  // Ids are in ascending order as hexadecimal numbers.
   if (by === '.id') {
     return { kind: {}, text: (index) => String(Number.parseInt(set.id(index).slice(1), 16)) };
   }
@@ -89,7 +89,7 @@ function cellsOf(menu: Menu, set: RowSet, by: string): SortCells {
   };
 }
 
-/** The sum of numbers; an item without any of them has none. */
+/** The sum of numbers; undefined for an item without any of them. */
 function sumOf(columns: readonly SortCells[]): SortCells {
   return {
     kind: {},

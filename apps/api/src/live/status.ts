@@ -7,7 +7,7 @@ import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
 import { VERSION } from '../version.js';
 
-/** Status in the header of the page. */
+/** Values of the status area in the header of the page. */
 export async function readStatus(
   store: ConfigStore,
   live: LiveState,

@@ -10,9 +10,9 @@ import { type Watch, type WatchedQueue, watchedRow } from './watched-queue.js';
 
 /** Polling interval, ms. */
 const POLL_MS = 100;
-/** History that the data plane holds at least, ms; of a longer time it may return only a part. */
+/** Minimum length of the history that the data plane keeps, ms; it may return less than a longer requested time. */
 const REMEMBERED_MS = 4_000;
-/** Pause after an error, ms. */
+/** Delay of a retry after an error, ms. */
 const RETRY_MS = 1_000;
 
 /** {@link WatchedRows} for one user. */
@@ -22,7 +22,10 @@ interface Rows {
   readonly watch: (row: number) => Promise<Watch>;
 }
 
-/** Sends the milliseconds of one queue as messages `token-bucket`; a queue of a tree has `upload` only. */
+/**
+ * Sends the samples of one queue, one for each millisecond, as messages `token-bucket`. A queue of a tree has `upload`
+ * only.
+ */
 export class TokenBucketFeed {
   readonly #end = new AbortController();
   readonly #store: Services['store'];
@@ -30,14 +33,17 @@ export class TokenBucketFeed {
   readonly #id: number;
   readonly #watched: WatchedQueue;
   readonly #rows: Rows;
-  /** The row of the queue in a configuration; looked up again when the configuration changes. */
+  /**
+   * The row of the queue, and the configuration in which it was looked up; looked up again when the configuration
+   * changes.
+   */
   #found: { readonly in: object; readonly row: number } | undefined;
   /** The row that this feed watches. */
   #current: { readonly row: number; readonly watch: Watch } | undefined;
   /** The last millisecond that was sent; 0 before the first message and after an error. */
   #sentUntil = 0;
 
-  /** @param id of the subscription. */
+  /** @param id id of the subscription. */
   constructor(store: Services['store'], sink: MessageSink, id: number, watched: WatchedQueue, rows: Rows) {
     this.#store = store;
     this.#sink = sink;
@@ -55,7 +61,7 @@ export class TokenBucketFeed {
   async #follow(): Promise<void> {
     const { signal } = this.#end;
     let complaint = '';
-    // Lets an `unsubscribe` that was sent right behind the subscription take effect first.
+    // An `unsubscribe` that was sent directly after the subscription takes effect first.
     await startSlicer(signal, this.#rows.user).catch(() => undefined);
     while (!signal.aborted) {
       let wait = POLL_MS;

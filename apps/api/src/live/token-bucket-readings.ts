@@ -1,7 +1,7 @@
 import type { AgentPort } from '../agent/port.js';
 import { type QueueSample, tokenBucketSamples } from '../agent/token-bucket.js';
 
-/** Samples younger than this may still change, ms: they are read again later. */
+/** Samples younger than this may still change, ms: they are returned by a later reading. */
 const SETTLE_MS = 20;
 /** Time for which a reading is shared by all feeds, ms: half of their polling interval. */
 const SHARED_MS = 50;
@@ -20,14 +20,14 @@ export class TokenBucketReadings {
     | { readonly after: number; readonly askedAt: number; readonly reading: Promise<TokenBucketReading> }
     | undefined;
 
-  /** @param row of the queue. */
+  /** @param row id of the queue's row. */
   constructor(agent: Pick<AgentPort, 'request'>, row: number) {
     this.#agent = agent;
     this.#row = row;
   }
 
   /**
-   * Samples after the millisecond `after`, possibly earlier ones too; with 0 all that the data plane holds.
+   * Samples after the millisecond `after`, and possibly earlier ones; 0 for all that the data plane holds.
    * @throws AgentRefusal, AgentGone
    */
   read(after: number): Promise<TokenBucketReading> {

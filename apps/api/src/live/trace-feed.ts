@@ -19,15 +19,16 @@ type SendPackets = (trace: Trace) => Promise<void>;
 export type SendTrace = (message: Unnumbered<TraceMessage | Failure>) => void;
 
 /**
- * A packet trace of one browser: `trace` messages as packets come, the first one empty; or, of a dry
- * run, the way that the described packet would take. The data plane records packets only until the feed is closed.
+ * A packet trace of one browser. Sends `trace` messages with packets as they are recorded, of which the first one is
+ * empty; or, for a dry run, the path that the described packet would take. The data plane records packets only until
+ * the feed is closed.
  */
 export class TraceFeed {
   readonly #end = new AbortController();
 
   /**
-   * @param dryRuns queues of the dry runs of all browsers: the data plane runs one of each user at a time.
-   * @param user id of the user whose trace it is.
+   * @param dryRuns queues of the dry runs of all browsers: the data plane runs one dry run of each user at a time.
+   * @param user id of the user who runs the trace.
    * @param args arguments of `/tool/packet-trace`.
    */
   constructor(
@@ -66,7 +67,7 @@ export class TraceFeed {
   }
 
   async #dryRun({ store, live }: TraceServices, args: Arguments, sendPackets: SendPackets) {
-    // The client may have left while it waited for its turn.
+    // The client may have disconnected while it waited for its turn.
     if (this.#end.signal.aborted) return;
     const values = packetArguments(menuByPath(PATH)?.commands.get('dry-run'), args);
     const packet = await packetDescription(values, store.snapshot, live.agent);

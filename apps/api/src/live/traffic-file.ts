@@ -1,6 +1,6 @@
 /**
- * Keeps the traffic samples of the last minutes over a restart of the API: in a file that is written at intervals, as the API
- * may be killed, and at its end.
+ * Keeps the traffic samples of the last minutes over a restart of the API, in a file. It is written at intervals, as
+ * the API may be killed, and when the API ends.
  */
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { checkOf } from '@tollway/protocol/check';
@@ -8,13 +8,13 @@ import { type TrafficSample, trafficSample } from '@tollway/protocol/live/traffi
 
 const checkSample = checkOf(trafficSample);
 
-/** Interval of writing, ms: the most that graphs lose when the process is killed. */
+/** Interval of writes, ms: graphs lose at most this time when the process is killed. */
 const EVERY_MS = 20_000;
 
-/** Size limit of the file, bytes; a larger one was not written by {@link TrafficFile}. */
+/** Maximum size of the file, bytes; a larger file was not written by {@link TrafficFile}. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** The samples of a file, oldest first; none when there is no such file or it holds something else. */
+/** The samples of a file, oldest first; none when the file does not exist or is invalid. */
 export async function readSamples(file: string): Promise<readonly TrafficSample[]> {
   try {
     const text = await readFile(file, 'utf8');
@@ -28,20 +28,20 @@ export async function readSamples(file: string): Promise<readonly TrafficSample[
 }
 
 /**
- * Writes the samples to a file. They are for graphs only: where the disk is full or read-only the file stays as it is, and
- * no message is written.
+ * Writes the samples to a file. They are used for graphs only: when the disk is full or read-only, the file is not
+ * changed, and no message is logged.
  */
 export class TrafficFile {
   readonly #file: string;
   readonly #samples: () => readonly TrafficSample[];
-  /** Texts of samples, each formatted once: all of them together would block the event loop. */
+  /** Formatted samples, each formatted once: formatting all samples at each write would block the event loop. */
   readonly #texts = new WeakMap<TrafficSample, string>();
   readonly #timer: NodeJS.Timeout;
   #written: TrafficSample | undefined;
   /** The running write: a second one would use the same file name. */
   #writing: Promise<void> | undefined;
 
-  /** @param samples what is to be kept, oldest first; it may have been read from the file */
+  /** @param samples returns the samples to write, oldest first, including those that were read from the file */
   constructor(file: string, samples: () => readonly TrafficSample[], everyMs = EVERY_MS) {
     this.#file = file;
     this.#samples = samples;
@@ -75,7 +75,7 @@ export class TrafficFile {
     }
   }
 
-  /** The newest samples, as many as a file may hold. */
+  /** The newest samples as text, as many as the file may hold. */
   #textOf(samples: readonly TrafficSample[]): string {
     const lines: string[] = [];
     let room = MAX_BYTES - 2;

@@ -4,17 +4,17 @@ import { rowIdText } from '../snapshot/snapshot.js';
 import type { CpuLoad } from '../state/cpu-load.js';
 import type { LiveState } from '../state/live-state.js';
 
-/** Samples kept, one a second, with or without viewers. */
+/** Number of samples that are kept, one a second, with or without viewers. */
 const HISTORY = 300;
 
-/** Source of the topic `traffic`: takes the samples of the live graphs and keeps the last ones. */
+/** Source of the topic `traffic`: samples the values of the live graphs and keeps the last samples. */
 export class Traffic {
   readonly #live: LiveState;
   readonly #cpuLoad: CpuLoad;
   readonly #history: TrafficSample[];
   #before: Stats | undefined;
 
-  /** @param earlier samples from before, oldest first */
+  /** @param earlier samples of an earlier process, oldest first */
   constructor(live: LiveState, cpuLoad: CpuLoad, earlier: readonly TrafficSample[] = []) {
     this.#history = earlier.filter(({ t }) => t <= Date.now()).slice(-HISTORY);
     this.#live = live;
@@ -45,7 +45,7 @@ export class Traffic {
       fasttrackShare: before === undefined ? 0 : fasttrackShare(before, stats),
       drops: before === undefined ? {} : drops(before, stats),
     };
-    // The clock was set back: a graph's time only runs forward.
+    // The clock was set back: the samples after the new time are discarded, as the time of a graph must increase.
     const ahead = this.#history.findIndex(({ t }) => t >= sample.t);
     if (ahead >= 0) this.#history.splice(ahead);
     this.#history.push(sample);
@@ -72,7 +72,7 @@ export class Traffic {
   }
 }
 
-/** Throughput of forwarded traffic, without that of the router and its services. */
+/** Throughput of forwarded traffic, without traffic of the router itself and its services. */
 export function throughput({ interfaces }: Pick<Stats, 'interfaces'>): TrafficSample['throughput'] {
   const sum = (rate: 'bps' | 'pps') =>
     interfaces.reduce((total, { rates }) => total + Math.max(0, rates[`tx-${rate}`] - rates[`own-tx-${rate}`]), 0);

@@ -3,26 +3,25 @@ import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RowSet } from '../view/rows.js';
 import type { TreeShape } from './row-query.js';
 
-/** An item's place in the tree. */
+/** A line of a tree: an item and its position. */
 export interface TreeLine {
   readonly index: number;
-  /** `.id`s of the items that it is below, from the root. */
+  /** `.id`s of its ancestors, starting with the root. */
   readonly above: readonly string[];
-  /** Number of items directly below it, of those that are shown. */
+  /** Number of its children that are shown. */
   readonly children: number;
-  /** Whether the items below it are shown; undefined where they always are. */
+  /** Whether its children are shown; undefined where they cannot be hidden. */
   readonly open: boolean | undefined;
-  /** Shown only because rows below it pass. */
+  /** True if it is shown only because descendants pass the filter. */
   readonly context: boolean;
 }
 
 const NO_CHILDREN: readonly number[] = [];
 
 /**
- * The items depth first. Siblings stand in the order of `order`.
- *
- * @param order all items, in the order that siblings are to have
- * @param passed items to show, with those that they are below, whatever is folded; everything without it
+ * The items depth first. Siblings are in the order of `order`.
+ * | @param order all items
+ * @param passed items to show; their ancestors are added, and collapsed branches are expanded; undefined shows all
  */
 export async function treeLines(
   set: RowSet,
@@ -66,7 +65,7 @@ export async function treeLines(
     }
   };
   for (const root of roots) await place(root);
-  // Items in a circle are below no root; they are included so that they can be corrected.
+  // Items whose parents form a circle have no root. They are included so that they can be corrected.
   for (const index of circular(order, parents, shown)) await place(index);
   return lines;
 }
@@ -96,13 +95,13 @@ function withAncestors(passed: Indexes, parents: Int32Array): ReadonlySet<number
   return shown;
 }
 
-/** One item of each circle, below which the others are found. */
+/** One item of each circle; the others are its descendants. */
 function* circular(
   order: Iterable<number>,
   parents: Int32Array,
   shown: ReadonlySet<number> | undefined,
 ): Generator<number> {
-  // 0 not visited, 1 leads to a root, otherwise the number of the walk that visited it.
+  // 0: not visited; 1: leads to a root; otherwise the number of the walk that visited it.
   const seen = new Uint32Array(parents.length);
   let walk = 1;
   for (const start of order) {

@@ -11,7 +11,8 @@ export type WatchedQueue = Pick<Subscribe & { topic: 'token-bucket' }, 'menu' | 
 
 /**
  * Id of the queue's row.
- * @throws Error with the reason why the queue has no samples: it is missing, disabled, invalid, or has children.
+ * @throws Error with the reason why the queue has no samples: it does not exist, is disabled or invalid, or has
+ * children.
  */
 export function watchedRow(
   { snapshot, compiled, invalid }: Pick<ConfigStore, 'snapshot' | 'compiled' | 'invalid'>,
@@ -40,9 +41,9 @@ function hasChildren(compiled: ConfigStore['compiled'], menu: WatchedQueue['menu
   }
 }
 
-/** A watched row. */
+/** A row that occupies a slot of the data plane. */
 interface WatchedRow {
-  /** Viewers of the queue with their users; they share the slot. */
+  /** Viewers of the queue, with the id of their user; they share the slot. */
   readonly watchers: Map<object, number>;
   readonly slot: Promise<Slot | undefined>;
   readonly readings: TokenBucketReadings;

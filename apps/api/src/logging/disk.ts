@@ -6,21 +6,21 @@ import { type Destination, datedLine, type LogMessage, type Report } from './mes
 import { Reports } from './reports.js';
 import type { DiskSettings } from './settings.js';
 
-/** Limit of text waiting to be written, characters; messages beyond it are dropped. */
+/** Maximum size of the text that waits to be written, characters; messages beyond it are dropped. */
 const MAX_WAITING = 4 << 20;
-/** Time between two attempts while writing fails, and between checks that the file is still at its path, ms. */
+/** Interval of retries while writing fails, and of checks whether the file is still at its path, ms. */
 const AGAIN_MS = 5_000;
 /** Links are not followed, as they could lead out of the folder. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 const NEWLINE = 0x0a;
 
-/** The file that is being written. */
+/** The file to which messages are appended. */
 interface OpenFile {
   readonly handle: FileHandle;
   readonly inode: number;
   lines: number;
-  /** Bytes of whole lines. */
+  /** Size of the complete lines in the file, bytes. */
   size: number;
 }
 
@@ -41,14 +41,14 @@ export class DiskLog implements Destination {
   #writing: Promise<void>;
   #isWriting = false;
   #file: OpenFile | undefined;
-  /** All files are full, and nothing more is to be written. */
+  /** True when all files are full and nothing more is written. */
   #isFull = false;
   #isClosed = false;
   /** Time of the next attempt to write, by `performance.now()`. */
   #againAt = 0;
   #lookedAt = 0;
 
-  /** @param after resolves when another action no longer uses the files */
+  /** @param after resolves when another action has stopped using the files */
   constructor(folder: string, settings: DiskSettings, report: Report, after: Promise<unknown> = Promise.resolve()) {
     this.#folder = folder;
     this.#settings = settings;
@@ -97,12 +97,12 @@ export class DiskLog implements Destination {
     this.#waiting = [];
     this.#waitingSize = 0;
     this.#isWriting = false;
-    // The report may be a message to this file.
+    // The report may itself be a message to this file.
     if (failure === undefined) this.#reports.works();
     else this.#reports.fails(`${failure.why}; messages are dropped until it can be written`);
   }
 
-  /** Writes as many lines as the file has room for. */
+  /** Writes as many of the waiting lines as fit into the file. */
   async #writeSome(): Promise<void> {
     const { linesPerFile } = this.#settings;
     let file = await this.#openFile();
@@ -130,7 +130,7 @@ export class DiskLog implements Destination {
     const path = this.#path(0);
     if (this.#file !== undefined && performance.now() - this.#lookedAt >= AGAIN_MS) {
       this.#lookedAt = performance.now();
-      // It may have been moved.
+      // The file may have been moved.
       if ((await stat(path).catch(() => undefined))?.ino !== this.#file.inode) await this.#closeFile();
     }
     if (this.#file !== undefined) return this.#file;
@@ -156,7 +156,7 @@ export class DiskLog implements Destination {
     await file?.handle.close().catch(() => undefined);
   }
 
-  /** Gives each file the next number; deletes the last one and those beyond it. */
+  /** Renames each file to the next number; deletes the last file and any beyond it. */
   async #rotate(): Promise<void> {
     const { fileName, fileCount, stopOnFull } = this.#settings;
     const begin = `${fileName}.`;
@@ -177,7 +177,7 @@ export class DiskLog implements Destination {
   }
 }
 
-/** Whole lines of a file, and the bytes that they take. */
+/** Number of complete lines of a file, and their size, bytes. */
 async function linesOf(path: string): Promise<{ lines: number; size: number }> {
   let [lines, size, read] = [0, 0, 0];
   for await (const chunk of createReadStream(path)) {

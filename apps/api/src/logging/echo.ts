@@ -1,6 +1,6 @@
 import { type Destination, datedLine, type LogMessage } from './message.js';
 
-/** Writes messages to the output of the process, all of one turn of the event loop at once. */
+/** Writes messages to the output of the process; messages of one turn of the event loop are written together. */
 export class Echo implements Destination {
   readonly #out: (text: string) => void;
   #lines: string[] = [];

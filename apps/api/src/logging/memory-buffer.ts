@@ -1,14 +1,16 @@
 import type { LogMessage } from './message.js';
 import type { MemorySettings } from './settings.js';
 
-/** Largest delay of messages of the data plane behind their time, ms; beyond that a clock was set back. */
+/**
+ * Maximum delay between the time of a message of the data plane and its arrival, ms; beyond it a clock was set back.
+ */
 const LATE_MS = 10_000;
-/** Size limit of a buffer per message that it may hold, bytes; at least {@link BUFFER_BYTES} in all. */
+/** Size limit of a buffer per message of its capacity, bytes; at least {@link BUFFER_BYTES} in total. */
 const MESSAGE_BYTES = 512;
 export const BUFFER_BYTES = 1 << 20;
-/** Size of a message beside its texts, bytes, estimated. */
+/** Estimated size of a message without its texts, bytes. */
 const OVERHEAD_BYTES = 128;
-/** Number of unused places at the start from which on the list is copied. */
+/** Number of unused elements at the start of the list above which the list is compacted. */
 const MAX_GONE = 1_024;
 
 /** A message in a buffer. */
@@ -18,7 +20,7 @@ export interface HeldMessage extends LogMessage {
   readonly buffer: { readonly name: string };
 }
 
-/** Order of two messages. Those of the data plane may arrive late, after a time without a connection. */
+/** Order of two messages. Messages of the data plane may arrive late, after a loss of the connection. */
 function isBefore(a: HeldMessage, b: HeldMessage): boolean {
   const apart = a.timeMs - b.timeMs;
   return apart === 0 || Math.abs(apart) > LATE_MS ? a.id < b.id : apart < 0;

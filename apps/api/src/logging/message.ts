@@ -13,14 +13,14 @@ export interface LogMessage {
 export interface Destination {
   /** Writes a message. Neither waits nor throws. */
   write(message: LogMessage): void;
-  /** Accepts no more messages. Resolves when those accepted are written, or have failed. */
+  /** Accepts no further messages. Resolves when the accepted ones have been written or have failed. */
   close(): Promise<void>;
 }
 
 /** Logs failures and recoveries of a destination. */
 export type Report = (severity: 'error' | 'warning' | 'info', text: string) => void;
 
-/** A text with invisible characters and line ends as escapes, so that it stays one line of the log. */
+/** A text with invisible characters and line ends escaped, so that it is one line in the log. */
 export const printable = (text: string): string =>
   text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 

@@ -1,17 +1,22 @@
 /**
- * Extended regular expressions of POSIX (POSIX.1-2017 §9.4), searched by RE2 in time that grows with the length of the text.
- * JavaScript's own expressions backtrack: `(a+)+b` holds up the process.
+ * Extended regular expressions of POSIX (POSIX.1-2017 §9.4), matched by RE2 in time linear in the length of the text.
+ * JavaScript's regular expressions backtrack: `(a+)+b` could block the process.
  */
 
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 
-/** Limit of instructions of a compiled expression: bounds the time for each character, and that of the compilation. */
+/**
+ * Maximum number of instructions of a compiled expression: it bounds the time per character, and the time of
+ * compilation.
+ */
 const MAX_INSTRUCTIONS = 600;
 
-/** Limit of repetitions in braces, RE_DUP_MAX of POSIX. */
+/** Maximum number of repetitions in braces, RE_DUP_MAX of POSIX. */
 const MAX_REPETITIONS = 255;
 
-/** Character classes of §9.3.5, item 6, as RE2 writes them in brackets; letters are those of all scripts. */
+/**
+ * Character classes of §9.3.5, item 6, in the syntax of RE2 within brackets; they include the letters of all scripts.
+ */
 const CLASSES: Readonly<Record<string, string>> = {
   alnum: '\\p{L}\\p{Nd}',
   alpha: '\\p{L}',
@@ -48,10 +53,13 @@ export function regexProblem(text: string): string | undefined {
   }
 }
 
-/** Translates to the syntax of RE2, which has operators that POSIX lacks, and takes a backslash in brackets for an escape. */
+/**
+ * Translates to the syntax of RE2, which has operators that POSIX lacks, and treats a backslash in brackets as an
+ * escape.
+ */
 function re2Syntax(text: string): string {
   const parts: string[] = [];
-  /** Indexes in `parts` of the open parentheses, and of what a repetition would repeat. */
+  /** Indexes in `parts` of the open parentheses, and of the atom that a repetition would apply to. */
   const open: number[] = [];
   let repeated = 0;
   let before = '(';
@@ -63,7 +71,7 @@ function re2Syntax(text: string): string {
       if (isFirst || before === '^' || before === '$') {
         throw new RE2JSSyntaxException(`${token[0]} has nothing to repeat; write \\${token[0]} for the character`);
       }
-      // RE2 takes a second repetition for a modifier of the first.
+      // RE2 interprets a second repetition as a modifier of the first.
       if (/^[*+?{]/.test(before)) {
         parts.splice(repeated, 0, '(?:');
         parts.push(')');

@@ -6,12 +6,14 @@ import { Reports } from './reports.js';
 import type { RemoteSettings } from './settings.js';
 import { remoteLine } from './syslog.js';
 
-/** Limit of messages that wait for the network; further ones are dropped. */
+/** Maximum number of messages that wait for the network; further messages are dropped. */
 const MAX_WAITING = 1_000;
-/** Time until a connection is tried again after it failed: at first, and at most after doubling each time, ms. */
+/**
+ * Delay before a failed connection is retried, ms: the first delay, and the maximum, up to which it doubles each time.
+ */
 const FIRST_AGAIN_MS = 1_000;
 const MAX_AGAIN_MS = 60_000;
-/** Timeout of connecting, and of pending messages at the end, ms. */
+/** Timeout of connecting, and of pending messages when the log is closed, ms. */
 const CONNECT_MS = 10_000;
 const CLOSE_MS = 1_000;
 /** Time of silence after which TCP keepalive probes a connection, ms. */
@@ -46,7 +48,7 @@ abstract class RemoteLog implements Destination {
   /** Whether the next message is dropped. */
   protected abstract isFull(): boolean;
 
-  /** Sends a line as soon as the network takes it. */
+  /** Sends a line, or queues it until the network accepts it. */
   protected abstract enqueue(line: string): void;
 
   /** `192.0.2.1:514`, `[2001:db8::1]:514` */
@@ -108,7 +110,10 @@ export class UdpLog extends RemoteLog {
   }
 }
 
-/** Sends messages over one connection, opened for the first message, and again after it has ended. */
+/**
+ * Sends messages over one connection. It is opened for the first message, and again for the next message after it has
+ * ended.
+ */
 export class TcpLog extends RemoteLog {
   readonly #waiting: string[] = [];
   #socket: Socket | undefined;
@@ -141,7 +146,7 @@ export class TcpLog extends RemoteLog {
     }
   }
 
-  /** Counted octets (RFC 6587 §3.4.1) for what is syslog; plain lines end with a newline. */
+  /** Octet counting (RFC 6587 §3.4.1) for syslog formats; plain lines end with a newline. */
   #framed(line: string): string {
     return this.settings.format === 'syslog' ? `${Buffer.byteLength(line)} ${line}` : `${line}\n`;
   }
@@ -162,7 +167,7 @@ export class TcpLog extends RemoteLog {
       this.#send();
     });
     socket.on('drain', () => this.#send());
-    // Received data is discarded: unread, it would hide the end of the connection.
+    // Received data is discarded: unread data would hide the end of the connection.
     socket.resume();
     socket.on('error', (error) => {
       why = error.message;
@@ -175,7 +180,7 @@ export class TcpLog extends RemoteLog {
     this.#socket = undefined;
     this.#isConnected = false;
     if (this.isClosed) return;
-    // The end of a connection that has worked is no failure: the next message opens another one.
+    // The end of an established connection is no failure: the next message opens another one.
     if (!hadConnection) {
       this.reports.fails(
         `${this.serverText()} cannot be reached: ${why}; ${MAX_WAITING} messages wait for it, and more are dropped`,
@@ -200,7 +205,7 @@ export class TcpLog extends RemoteLog {
   }
 }
 
-/** Messages that are written to the connection together. */
+/** Maximum number of messages that are written to the connection together. */
 const SENT_AT_ONCE = 100;
 
 /** Waits for a promise, up to a timeout. */

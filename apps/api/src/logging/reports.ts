@@ -1,9 +1,9 @@
 import type { Report } from './message.js';
 
-/** Interval of reports that messages were dropped while the destination works, ms. */
+/** Interval of reports about dropped messages while the destination works, ms. */
 const DROPS_MS = 60_000;
 
-/** Logs once that a destination fails, and when it works again, with the number of dropped messages. */
+/** Logs once that a destination fails, and later that it works again, with the number of dropped messages. */
 export class Reports {
   readonly #report: Report;
   #isFailing = false;

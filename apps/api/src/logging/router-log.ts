@@ -8,13 +8,13 @@ import { remoteLog } from './remote.js';
 import { LogRules } from './rules.js';
 import { LOGGING, LOGGING_ACTION, type LogAction, logActions, logRuleOf, logRuleRows } from './settings.js';
 
-/** Longest message, characters. */
+/** Maximum length of a message, characters. */
 const MAX_MESSAGE = 2_048;
 
-/** An action with the destination of its messages. */
+/** An action and the destination of its messages. */
 interface Action {
   name: string;
-  /** Settings of the destination. */
+  /** Settings from which the destination was created, as a text to compare. */
   readonly made: string;
   readonly memory: MemoryBuffer | undefined;
   readonly destination: Destination | undefined;
@@ -24,14 +24,17 @@ export interface LogOptions {
   readonly dataDir: string;
   /** Destination of actions with target `echo`. */
   readonly echo: (text: string) => void;
-  /** First id, above those of earlier processes: an open page must not confuse messages. */
+  /**
+   * First id of a message. It must be above the ids of earlier processes, so that an open page does not mix up
+   * messages.
+   */
   readonly firstId: number;
 }
 
 /** Menus whose changes the log follows: rules, actions, and the name of the router, which is sent to servers. */
 const FOLLOWED: readonly string[] = [LOGGING, LOGGING_ACTION, '/system/identity'];
 
-/** All messages of the router: each goes to the actions of the rules that it matches. */
+/** The log of the router: each message is sent to the actions of the rules that it matches. */
 export class RouterLog {
   readonly #options: LogOptions;
   readonly #actions = new Map<number, Action>();
@@ -103,7 +106,7 @@ export class RouterLog {
       if (known.memory !== undefined) known.memory.name = name;
       kept.add(id);
     }
-    // A destination that is being closed may use the files of a new one.
+    // A destination that is being closed may still use the files of a new one.
     for (const [id, action] of before) if (!kept.has(id)) this.#close(action);
     for (const action of actions) {
       const known = before.get(action.id);

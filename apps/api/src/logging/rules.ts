@@ -16,7 +16,7 @@ interface Compiled extends LogRule {
   readonly regex: RE2JS | undefined;
 }
 
-/** Limit of sets of topics whose matching rules are cached; there are a few dozen. */
+/** Maximum number of topic sets whose matching rules are cached; usually there are a few dozen. */
 const MAX_REMEMBERED = 1_000;
 
 /** The rules that send messages to actions. */
@@ -24,11 +24,11 @@ export class LogRules {
   readonly #rules: readonly Compiled[];
   readonly #byTopics = new Map<string, readonly Compiled[]>();
 
-  /** @param actionOf id of an action by name; a rule without one, or with an invalid expression, has no effect */
+  /** @param actionOf id of an action by name; a rule without an action, or with an invalid expression, has no effect */
   constructor(rules: readonly RuleSettings[], actionOf: (name: string) => number | undefined) {
     this.#rules = rules.flatMap(({ topics, prefix, regex, action: name }) => {
       const action = actionOf(name);
-      // An expression that another version has stored may be invalid in this one.
+      // An expression stored by another version may be invalid in this one.
       if (action === undefined || (regex !== undefined && regexProblem(regex) !== undefined)) return [];
       return [
         {
@@ -43,8 +43,8 @@ export class LogRules {
   }
 
   /**
-   * Rules that a message matches: it has all topics that they want and none of those that they do not want, and their
-   * expression is found in it.
+   * Rules that a message matches: it has all their wanted topics and none of their unwanted ones, and their regular
+   * expression matches its text.
    * @param topics comma list
    */
   matching(topics: string, text: string): readonly LogRule[] {

@@ -3,15 +3,15 @@ import { effective, requiredValue } from '../compiler/context.js';
 import { withBuiltin } from '../snapshot/builtin.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 
-/** Settings of the log by the rows of its menus. */
+/** Settings of the log, read from the rows of its menus. */
 
 export const LOGGING = '/system/logging';
 export const LOGGING_ACTION = '/system/logging/action';
 
 export interface MemorySettings {
-  /** Messages that it holds at most. */
+  /** Maximum number of messages that it holds. */
   readonly lines: number;
-  /** Takes no more when it is full; otherwise the oldest go. */
+  /** When full, no more messages are added; otherwise the oldest are removed. */
   readonly stopOnFull: boolean;
 }
 
@@ -20,14 +20,14 @@ export interface DiskSettings {
   readonly fileName: string;
   readonly linesPerFile: number;
   readonly fileCount: number;
-  /** Writes no more when all files are full; otherwise the oldest goes. */
+  /** When all files are full, nothing more is written; otherwise the oldest file is deleted. */
   readonly stopOnFull: boolean;
 }
 
 export interface RemoteSettings {
   readonly address: string;
   readonly port: number;
-  /** Undefined leaves it to the machine. */
+  /** Undefined: the operating system chooses the address. */
   readonly srcAddress: string | undefined;
   readonly protocol: 'udp' | 'tcp';
   readonly format: 'default' | 'syslog';
@@ -38,7 +38,7 @@ export interface RemoteSettings {
   readonly severity: string;
 }
 
-/** Destination of the messages of an action; none where a remote action has no address. */
+/** Destination of the messages of an action; undefined for a remote action without an address. */
 type Target =
   | { readonly kind: 'memory'; readonly settings: MemorySettings }
   | { readonly kind: 'disk'; readonly settings: DiskSettings }
@@ -52,7 +52,7 @@ export interface LogAction {
 }
 
 export interface RuleSettings {
-  /** Topics wanted, and with `!` unwanted ones. */
+  /** Wanted topics, and unwanted topics with a leading `!`. */
   readonly topics: readonly string[];
   readonly prefix: string;
   /** An extended regular expression of POSIX. */
@@ -61,16 +61,16 @@ export interface RuleSettings {
   readonly action: string;
 }
 
-/** Whether an address is none in particular. */
+/** Whether an address is the unspecified address. */
 export const isUnspecified = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
-/** Rows of a menu, those that always exist first. */
+/** Rows of a menu, built-in rows first. */
 function allRows(snapshot: ConfigSnapshot, path: string): readonly Row[] {
   const menu = menuByPath(path);
   return menu === undefined ? [] : withBuiltin(menu, rowsOf(snapshot, path));
 }
 
-/** Rules of the log, those that are switched off with them. */
+/** Rules of the log, including disabled ones. */
 export const logRuleRows = (snapshot: ConfigSnapshot): readonly Row[] => allRows(snapshot, LOGGING);
 
 /** Settings of a rule of the log. */

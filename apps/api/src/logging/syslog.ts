@@ -6,11 +6,11 @@ import type { RemoteSettings } from './settings.js';
 
 /** Name of the program, APP-NAME of RFC 5424 and TAG of RFC 3164. */
 const PROGRAM = 'tollway';
-/** Placeholder for what is not known, NILVALUE of RFC 5424. */
+/** Placeholder for an unknown field, NILVALUE of RFC 5424. */
 const NIL = '-';
-/** Byte order mark that begins a text in UTF-8 (RFC 5424 §6.4). */
+/** Byte order mark before a text in UTF-8 (RFC 5424 §6.4). */
 const BYTE_ORDER_MARK = '\uFEFF';
-/** Longest HOSTNAME and MSGID of RFC 5424, octets. */
+/** Maximum length of HOSTNAME and MSGID in RFC 5424, octets. */
 const MAX_HOSTNAME = 255;
 const MAX_MESSAGE_ID = 32;
 
@@ -25,7 +25,7 @@ const SEVERITY_OF_TOPIC: readonly (readonly [topic: string, severity: (typeof SY
 type Format = Pick<RemoteSettings, 'format' | 'timeFormat' | 'facility' | 'severity'>;
 
 /**
- * The line of a message.
+ * Formats a message as a line for a server.
  * @param hostname name of the router
  */
 export function remoteLine(message: LogMessage, settings: Format, hostname: string): string {
@@ -36,7 +36,7 @@ export function remoteLine(message: LogMessage, settings: Format, hostname: stri
     : rfc3164(message, priority, hostname);
 }
 
-/** The words of the menu have numbers. */
+/** Facility number of the name that the menu uses. */
 const facilityOf = ({ facility }: Format): number =>
   Object.entries(SYSLOG_FACILITIES).find(([name]) => name === facility)?.[1] ?? SYSLOG_FACILITIES.daemon;
 
@@ -46,7 +46,7 @@ function severityOf({ topics }: LogMessage, { severity }: Format): number {
   return SYSLOG_SEVERITIES.findIndex((name) => name === (severity === 'auto' ? found : severity));
 }
 
-/** The topics are the MSGID, by which servers tell kinds of messages apart. */
+/** The topics are the MSGID, which identifies the type of message. */
 function rfc5424({ timeMs, topics, text }: LogMessage, priority: number, hostname: string): string {
   const header = [
     `<${priority}>1`,
@@ -57,7 +57,7 @@ function rfc5424({ timeMs, topics, text }: LogMessage, priority: number, hostnam
     word(topics, MAX_MESSAGE_ID),
     NIL,
   ];
-  // Plain ASCII needs no mark, and many servers show it.
+  // Plain ASCII needs no byte order mark, which many servers would show.
   const mark = isAscii(text) ? '' : BYTE_ORDER_MARK;
   return `${header.join(' ')} ${mark}${text}`;
 }

@@ -5,7 +5,7 @@ import { rowIdText } from '../snapshot/snapshot.js';
 import type { RestRow, RowSet } from '../view/rows.js';
 import type { MenuModule } from './module.js';
 
-/** `/log/info` and its siblings: writes a line. */
+/** `/log/info` and the like: writes a message to the log. */
 const writer =
   (severity: string): Handler =>
   async ({ services, values }) => {

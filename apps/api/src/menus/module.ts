@@ -3,7 +3,7 @@ import type { Users } from '../auth/users.js';
 import type { CompileSections } from '../compiler/compile.js';
 import type { MenuChecks } from '../config/menu-checks.js';
 import type { ConfigStore } from '../config/store.js';
-import type { QueueHints } from '../lint/queue-hints.js';
+import type { QueueFindings } from '../lint/queue-findings.js';
 import type { RouterLog } from '../logging/router-log.js';
 import type { MenuCommands } from '../services.js';
 import type { CpuLoad } from '../state/cpu-load.js';
@@ -18,21 +18,21 @@ export interface ViewSources {
   readonly users: Users;
   readonly log: RouterLog;
   readonly cpuLoad: CpuLoad;
-  readonly hints: QueueHints;
+  readonly queueFindings: QueueFindings;
   readonly dataDir: string;
 }
 
 /**
- * The implementation of a menu beyond its declaration in `packages/schema`: one file for each, at the path of the menu. A
- * menu of stored rows alone needs none.
+ * The implementation of a menu beyond its declaration in `packages/schema`: one file for each, at the path of the menu.
+ * A menu that only stores rows needs none.
  */
 export interface MenuModule extends MenuChecks, MenuCommands {
   /** Path of the menu. */
   readonly path: string;
-  /** Compiler of its sections of the configuration. Rows of other menus are read, too. */
+  /** Compiler of the menu's sections of the configuration. It may also read rows of other menus. */
   readonly compile?: CompileSections;
-  /** What is shown beside its stored rows: their live values, and rows of the system in menus of source `union`. */
+  /** Live values of the stored rows, and dynamic rows in menus of source `union`. */
   liveRows?(sources: ViewSources): ReadLive;
-  /** Its view, where the rows that it shows are not those that it stores. */
+  /** The view of the menu, if it does not show its stored rows. */
   view?(menu: Menu, sources: ViewSources): View;
 }

@@ -9,7 +9,7 @@ async function changePassword({ services, values, principal, signal }: CommandCa
   if (confirmation !== wanted) {
     throw errors.badProperty('confirm-new-password', 'value of confirm-new-password: it is not the new password');
   }
-  // The old password protects a page that was left open; attempts are limited like logins.
+  // Asking for the old password protects a page that was left open; attempts are limited like logins.
   await services.authenticator.login(principal.name, old, principal.address, signal).catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     throw errors.badProperty('old-password', `value of old-password: it is not the password of ${principal.name}`);

@@ -15,9 +15,9 @@ import { type ConfigSnapshot, parseRowId, type Row, rowIdText } from '../snapsho
 import { ArrayRows, type View, yesNo } from '../view/rows.js';
 import type { MenuModule } from './module.js';
 
-/** `/user`: people are rows of a table of their own, not configuration. */
+/** `/user`: users are rows of a separate table, outside of the configuration. */
 
-/** That names are unique is checked where users are stored. */
+/** Uniqueness of names is checked when users are stored. */
 function checkUser({ values }: ProposedRow): FieldError | undefined {
   // RFC 7617 §2: Basic authentication takes what is before the first colon as the name.
   if (!values.name?.includes(':')) return undefined;
@@ -39,11 +39,11 @@ function usersView(users: Users): View {
     );
 }
 
-/** Lock: what is checked must still hold when it is stored. */
+/** Serialises changes: the result of a check must still be valid when the change is stored. */
 const oneAtATime = new Mutex();
-/** Users refer to nothing. */
+/** Users reference no other rows. */
 const NO_CONFIGURATION: ConfigSnapshot = new Map();
-/** Stands for the password that is not known, where one is required. */
+/** Placeholder for the unknown present password where one is required. */
 const UNCHANGED_PASSWORD = { password: 'unchanged' };
 
 /** Returns the `.id` of the new user. */
@@ -87,7 +87,7 @@ function setUsers(
       const look = lookOf(content.name);
       if (names.has(look)) throw nameTaken();
       names.add(look);
-      // A name that was given before stays good.
+      // The check of names does not apply to an unchanged name.
       if (content.name !== user.name) refuseTakenName(services, content.name, user.id);
     }
     const losing = new Set(
@@ -111,7 +111,10 @@ function setUsers(
   });
 }
 
-/** Changes the password of the user of the request. @throws ApiError naming `property` for one that is guessed too easily. */
+/**
+ * Changes the password of the user who makes the request. @throws ApiError naming `property` for a password that is
+ * easy to guess.
+ */
 export function setPassword(services: Services, by: Principal, password: string, property: string): Promise<void> {
   return oneAtATime.run(async () => {
     refuseWeak(password, property);
@@ -151,7 +154,7 @@ function findUser({ users }: Services, item: string, notFound: (item: string) =>
   return user;
 }
 
-/** A user as a row, for the text of what changed. The password itself is not in it. */
+/** A user as a row, for descriptions of changes. It does not contain the password itself. */
 const rowOf = (id: number, { name, group, disabled, comment, password }: UserContent): Row => ({
   id,
   values: { name, group, ...(password !== undefined && { password: 'changed' }) },
@@ -189,7 +192,7 @@ function refuseTakenName({ users }: Services, name: string | undefined, except?:
   if (users.list().some((user) => user.id !== except && lookOf(user.name) === look)) throw nameTaken();
 }
 
-/** Look of a name in either case: letters and digits that people take for each other count as one. */
+/** A name in which letters and digits that look alike are replaced by the same character; in lower case. */
 const lookOf = (name: string): string =>
   name
     .normalize('NFKC')
@@ -199,7 +202,7 @@ const lookOf = (name: string): string =>
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w');
 
-/** Refuses changes after which no user with full rights is left; those with the ids in `losing` lose them. */
+/** Refuses changes that leave no user with full rights. Users whose ids are in `losing` lose these rights. */
 function refuseWithoutFullUser(
   { users }: Services,
   losing: ReadonlySet<number>,
@@ -243,7 +246,7 @@ export const user: MenuModule = {
   path: '/user',
   check: checkUser,
   view: (_, { users }) => usersView(users),
-  own: {
+  externalRows: {
     add: ({ services, principal, menu, args }) => addUser(services, principal, menu, args),
     set: ({ services, principal, menu }, items, changes, notFound) =>
       setUsers(services, principal, menu, items, changes, notFound),

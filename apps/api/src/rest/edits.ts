@@ -16,13 +16,13 @@ import { indexOfItem } from './listing.js';
  */
 
 /** Commands of the menu's own module. */
-const ownOf = ({ services, menu }: Call): MenuCommands => services.commands.get(menu.path) ?? {};
+const commandsOf = ({ services, menu }: Call): MenuCommands => services.commands.get(menu.path) ?? {};
 
 /** Returns the `.id` of the new item. */
 export async function add(call: Call): Promise<string> {
   const { services, menu, args, principal } = call;
-  const { own, dynamic } = ownOf(call);
-  if (own !== undefined) return own.add(call);
+  const { externalRows, dynamic } = commandsOf(call);
+  if (externalRows !== undefined) return externalRows.add(call);
   if (dynamic?.addsDynamic?.(args)) return (await dynamic.add?.(services, menu, [args]))?.[0] ?? '';
   await refuseBesideDynamic(services, menu, rowPosition(args, 'place-before'));
   return rowIdText(await services.editor.add(authorOf(principal), menu, args));
@@ -31,7 +31,7 @@ export async function add(call: Call): Promise<string> {
 /** Adds items, all of them or none. Returns their `.id`s. */
 export async function addAll(call: Call, list: readonly Arguments[]): Promise<string[]> {
   const { services, menu, principal } = call;
-  const { dynamic } = ownOf(call);
+  const { dynamic } = commandsOf(call);
   if (list.some((args) => dynamic?.addsDynamic?.(args))) return (await dynamic?.add?.(services, menu, list)) ?? [];
   const ids = await services.editor.addAll(authorOf(principal), menu, list);
   return ids.map(rowIdText);
@@ -44,8 +44,8 @@ export async function set(
 ): Promise<void> {
   const { services, menu, args, principal } = call;
   const changes = withoutItem(args);
-  const { own, dynamic } = ownOf(call);
-  if (own !== undefined) return own.set(call, items, changes, notFound);
+  const { externalRows, dynamic } = commandsOf(call);
+  if (externalRows !== undefined) return externalRows.set(call, items, changes, notFound);
   await refuseDynamic(services, menu, items, notFound);
   dynamic?.refuse?.(changes);
   await services.editor.set(authorOf(principal), menu, items, changes, notFound);
@@ -61,7 +61,7 @@ export async function setAll(call: Call, list: readonly Arguments[]): Promise<st
   });
   const items = changes.map(({ item }) => item);
   await refuseDynamic(services, menu, items, noSuchItem);
-  for (const { args } of changes) ownOf(call).dynamic?.refuse?.(args);
+  for (const { args } of changes) commandsOf(call).dynamic?.refuse?.(args);
   const ids = await services.editor.setAll(authorOf(principal), menu, changes);
   return ids.map(rowIdText);
 }
@@ -72,8 +72,8 @@ export async function remove(
   notFound: (item: string) => ApiError = noSuchItem,
 ): Promise<void> {
   const { services, menu, principal } = call;
-  const { own, dynamic } = ownOf(call);
-  if (own !== undefined) return own.remove(call, items, notFound);
+  const { externalRows, dynamic } = commandsOf(call);
+  if (externalRows !== undefined) return externalRows.remove(call, items, notFound);
   if (dynamic !== undefined) return removeStoredAndDynamic(call, items, notFound, dynamic);
   await refuseDynamic(services, menu, items, notFound);
   await services.editor.remove(authorOf(principal), menu, items, notFound);
@@ -107,8 +107,8 @@ async function removeStoredAndDynamic(
 export async function setDisabled(call: Call, disabled: boolean): Promise<void> {
   const { services, menu, principal, args } = call;
   const items = await namedItems(args);
-  const { own } = ownOf(call);
-  if (own !== undefined) return own.set(call, items, { disabled }, noSuchItem);
+  const { externalRows } = commandsOf(call);
+  if (externalRows !== undefined) return externalRows.set(call, items, { disabled }, noSuchItem);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.setDisabled(authorOf(principal), menu, items, disabled);
 }
@@ -117,8 +117,8 @@ export async function setComment(call: CommandCall): Promise<void> {
   const { services, menu, principal, args } = call;
   const items = await namedItems(args);
   const { comment = '' } = call.values;
-  const { own } = ownOf(call);
-  if (own !== undefined) return own.set(call, items, { comment }, noSuchItem);
+  const { externalRows } = commandsOf(call);
+  if (externalRows !== undefined) return externalRows.set(call, items, { comment }, noSuchItem);
   await refuseDynamic(services, menu, items, noSuchItem);
   await services.editor.setComment(authorOf(principal), menu, items, comment);
 }

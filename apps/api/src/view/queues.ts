@@ -1,6 +1,6 @@
 import { QUEUE_STATISTICS } from '@tollway/schema';
 import type { Part, QueueDump } from '../agent/queues.js';
-import type { QueueHints } from '../lint/queue-hints.js';
+import type { QueueFindings } from '../lint/queue-findings.js';
 import type { LiveState } from '../state/live-state.js';
 import type { ReadLive } from './live-rows.js';
 import type { LiveValues } from './stored-rows.js';
@@ -20,9 +20,9 @@ export const singleValues =
 
 /** Counters of queues, and what is said of their settings. */
 export const countedQueues =
-  (live: LiveState, hints: QueueHints, valuesOf: QueueValues): ReadLive =>
+  (live: LiveState, queueFindings: QueueFindings, valuesOf: QueueValues): ReadLive =>
   async (maxAgeMs) => {
-    await hints.refresh();
+    await queueFindings.refresh();
     const dump = await live.queues(maxAgeMs);
-    return () => ({ values: dump && valuesOf(dump), hintOf: ({ id }) => hints.of(id) });
+    return () => ({ values: dump && valuesOf(dump), hintOf: ({ id }) => queueFindings.of(id) });
   };

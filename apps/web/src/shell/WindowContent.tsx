@@ -5,7 +5,7 @@ import { newTitle } from '../menu/item.ts';
 import type { NewItem } from '../menu/use-table-actions.ts';
 import { Lazy, OnLoaded } from '../ui/lazy-component.tsx';
 import { Visibility } from '../ui/visibility.ts';
-import { menuWindowComponents, ownWindowComponents, tabExtras } from '../windows/bespoke.ts';
+import { menuWindowComponents, standaloneWindowComponents, tabExtras } from '../windows/bespoke.ts';
 import { definitionOf, type WindowDefinition } from '../windows/window-definitions.ts';
 import { act } from '../wm/desktop-state.ts';
 import { WindowId } from '../wm/window-id.ts';
@@ -154,9 +154,9 @@ function WindowTabs({ id, path, definition }: WindowTabsProps) {
 
 function TabContent({ path }: { readonly path: string }) {
   const userGroup = useUserGroup();
-  const ownWindow = ownWindowComponents.get(path);
-  if (ownWindow !== undefined) {
-    return <Lazy component={ownWindow} props={{ userGroup, allowed: mayOpen(path, userGroup) }} />;
+  const standaloneWindow = standaloneWindowComponents.get(path);
+  if (standaloneWindow !== undefined) {
+    return <Lazy component={standaloneWindow} props={{ userGroup, allowed: mayOpen(path, userGroup) }} />;
   }
   const menu = menuByPath(path);
   return menu === undefined ? null : <MenuContent menu={menu} />;

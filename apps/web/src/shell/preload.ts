@@ -1,6 +1,6 @@
 /** Fetches the code of windows while nothing else is to be done: they open at once, and also while the router is away. */
 
-import { menuWindowComponents, ownWindowComponents, tabExtras } from '../windows/bespoke.ts';
+import { menuWindowComponents, standaloneWindowComponents, tabExtras } from '../windows/bespoke.ts';
 import { WindowMenu } from '../wm/window-menu.ts';
 import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
 import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
@@ -19,7 +19,7 @@ function componentsToPreload(): readonly { readonly preload: () => Promise<void>
     LoginAgain,
     WindowList,
   ];
-  return [...shared, ...ownWindowComponents.values(), ...menuWindowComponents.values(), ...contents];
+  return [...shared, ...standaloneWindowComponents.values(), ...menuWindowComponents.values(), ...contents];
 }
 
 /** Time that the page has had until then, ms, where there is no callback for idle times, as in Safari. */

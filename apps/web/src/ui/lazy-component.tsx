@@ -38,16 +38,16 @@ export class LazyComponent<P extends object> {
   }
 
   async #fetch(): Promise<void> {
-    if (this.#state === 'failed') this.#tell('absent');
+    if (this.#state === 'failed') this.#settle('absent');
     try {
-      this.#tell(await this.load());
+      this.#settle(await this.load());
     } catch {
-      this.#tell('failed');
+      this.#settle('failed');
     }
     this.#fetching = undefined;
   }
 
-  #tell(state: 'absent' | 'failed' | ComponentType<P>): void {
+  #settle(state: 'absent' | 'failed' | ComponentType<P>): void {
     this.#state = state;
     if (state === 'failed') LazyComponent.#failed.add(this.preload);
     else LazyComponent.#failed.delete(this.preload);

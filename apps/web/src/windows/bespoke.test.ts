@@ -1,6 +1,6 @@
 import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { menuWindowComponents, ownWindowComponents, tabExtras } from './bespoke.ts';
+import { menuWindowComponents, standaloneWindowComponents, tabExtras } from './bespoke.ts';
 import { definitionOf } from './window-definitions.ts';
 
 test('a folder with the window of a menu, or with tabs, is named as the path of a menu', () => {
@@ -10,8 +10,8 @@ test('a folder with the window of a menu, or with tabs, is named as the path of 
 });
 
 test('a folder with a window that belongs to no menu is named as its address, which is in the list of windows and no menu', () => {
-  expect(ownWindowComponents.size).toBeGreaterThan(0);
-  for (const address of ownWindowComponents.keys()) {
+  expect(standaloneWindowComponents.size).toBeGreaterThan(0);
+  for (const address of standaloneWindowComponents.keys()) {
     expect(definitionOf(address), address).toBeDefined();
     expect(menuByPath(address), address).toBeUndefined();
   }

@@ -3,7 +3,7 @@
  * here, which is named as the address of the window, `queue/simple` for `/queue/simple`:
  *
  * - `window.tsx`: the window of a menu, a component that takes {@link MenuWindowProps};
- * - `own-window.tsx`: a window that belongs to no menu, a component that takes {@link OwnWindowProps};
+ * - `standalone-window.tsx`: a window that belongs to no menu, a component that takes {@link StandaloneWindowProps};
  * - `tabs.ts`: what tabs of the menu's dialogs show above their fields, {@link TabExtras}.
  *
  * All export it as default. The code of windows is fetched when one is opened; that of tabs is there from the
@@ -12,7 +12,7 @@
 import type { ComponentType } from 'react';
 import type { TabExtras } from '../menu/form-tabs.ts';
 import { LazyComponent } from '../ui/lazy-component.tsx';
-import type { MenuWindowProps, OwnWindowProps } from './window-props.ts';
+import type { MenuWindowProps, StandaloneWindowProps } from './window-props.ts';
 import './windows.css';
 
 interface ComponentFile<P> {
@@ -36,8 +36,8 @@ export const menuWindowComponents = byAddress(
 );
 
 /** Windows that belong to no menu, by their address. */
-export const ownWindowComponents = byAddress(
-  import.meta.glob<ComponentFile<OwnWindowProps>>('./**/own-window.tsx'),
+export const standaloneWindowComponents = byAddress(
+  import.meta.glob<ComponentFile<StandaloneWindowProps>>('./**/standalone-window.tsx'),
   fetched,
 );
 

@@ -34,8 +34,8 @@ export const HISTORY = '/system/history';
 /** Address of the list of subscribers that becomes queues. */
 export const QUEUE_IMPORT = '/queue/simple/import';
 
-/** A window that belongs to no menu. Its content is `own-window.tsx` of the folder that is named as its address. */
-interface OwnWindow {
+/** A window that belongs to no menu. Its content is `standalone-window.tsx` of the folder that is named as its address. */
+interface StandaloneWindow {
   readonly address: string;
   readonly title: string;
   /** Place in the menu tree; undefined for one that only a button opens. */
@@ -47,7 +47,7 @@ interface OwnWindow {
   readonly addsTo?: string;
 }
 
-const OWN_WINDOWS: readonly OwnWindow[] = [
+const STANDALONE_WINDOWS: readonly StandaloneWindow[] = [
   { address: DASHBOARD, title: 'Dashboard', tree: ['Dashboard'], size: [1180, 760] },
   { address: HISTORY, title: 'History', tree: ['System', 'History'], size: [900, 520] },
   {
@@ -59,17 +59,18 @@ const OWN_WINDOWS: readonly OwnWindow[] = [
   },
 ];
 
-const ownWindow = (address: string): OwnWindow | undefined => OWN_WINDOWS.find((each) => each.address === address);
+const standaloneWindow = (address: string): StandaloneWindow | undefined =>
+  STANDALONE_WINDOWS.find((each) => each.address === address);
 
 /** The menu to which a window only adds items: it is nothing for those who may not. */
 export function addsTo(address: string): Menu | undefined {
-  const path = ownWindow(address)?.addsTo;
+  const path = standaloneWindow(address)?.addsTo;
   return path === undefined ? undefined : menuByPath(path);
 }
 
 /** Size that a window is opened with, where that is given, by the address of its first tab. */
 export const sizeOf = (address: string): WindowSize | undefined =>
-  ownWindow(address)?.size ?? menuByPath(address)?.window?.size;
+  standaloneWindow(address)?.size ?? menuByPath(address)?.window?.size;
 
 /** The first level of the tree, in the order that RouterOS users know; what is not here comes last. */
 const TOP = ['Dashboard', 'Interfaces', 'IP', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
@@ -78,7 +79,7 @@ function tabFor(menu: Menu): Tab {
   const opened = registry.flatMap(({ path, window }): RelatedWindow[] =>
     window?.openedBy?.menus.includes(menu.path) ? [{ label: window.openedBy.label, address: path }] : [],
   );
-  const own = OWN_WINDOWS.flatMap(({ address, openedBy }): RelatedWindow[] =>
+  const own = STANDALONE_WINDOWS.flatMap(({ address, openedBy }): RelatedWindow[] =>
     openedBy?.menu === menu.path ? [{ label: openedBy.label, address }] : [],
   );
   return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows: [...opened, ...own] };
@@ -112,7 +113,7 @@ function defineWindows(): readonly WindowDefinition[] {
     .flatMap((menu) =>
       windowOfTabs(menu.title, menu.window?.openedBy === undefined ? menu.tree : undefined, [tabFor(menu)]),
     );
-  const own = OWN_WINDOWS.flatMap(({ address, title, tree }) =>
+  const own = STANDALONE_WINDOWS.flatMap(({ address, title, tree }) =>
     windowOfTabs(title, tree, [{ address, label: title, relatedWindows: [] }]),
   );
   return [...shared, ...single, ...own].sort(inTreeOrder);

@@ -13,8 +13,8 @@ export interface MenuWindowProps {
   readonly onCloseRequest: () => void;
 }
 
-/** Properties of a window that belongs to no menu, one of `OWN_WINDOWS`. */
-export interface OwnWindowProps {
+/** Properties of a window that belongs to no menu, one of `STANDALONE_WINDOWS`. */
+export interface StandaloneWindowProps {
   /** Group of the user: `full`, `write` or `read`. */
   readonly userGroup: string;
   /** The user may do what the window is for. That can change while it is open. */

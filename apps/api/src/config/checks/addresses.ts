@@ -1,4 +1,4 @@
-/** Addresses that no host has (RFC 1122 section 3.2.1.3, RFC 6890), and groups. */
+/** Addresses that no host can have (RFC 1122 section 3.2.1.3, RFC 6890), and multicast groups. */
 const NO_HOSTS = [
   { from: 0, to: 0x00ff_ffff, what: 'reserved (0.0.0.0/8)' },
   { from: 0x7f00_0000, to: 0x7fff_ffff, what: 'a loopback address' },
@@ -6,7 +6,7 @@ const NO_HOSTS = [
   { from: 0xf000_0000, to: 0xffff_ffff, what: 'reserved (240.0.0.0/4)' },
 ];
 
-/** Description of an address that cannot be one host's, or of one such between it and `last`. */
+/** Description of an address between `address` and `last` that cannot be a host's; undefined when there is none. */
 export const noHost = (address: number, last = address): string | undefined =>
   NO_HOSTS.find(({ from, to }) => address <= to && last >= from)?.what;
 

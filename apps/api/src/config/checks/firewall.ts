@@ -1,11 +1,11 @@
 import { LIST_ACTIONS } from '@tollway/schema';
 import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.js';
 
-/** What the checks of one firewall table have of their own. */
+/** Differences between the checks of the firewall tables. */
 interface TableChecks {
-  /** Hooks of other tables: a user-defined chain of such a name would never be reached. */
+  /** Hooks of other tables: a user-defined chain with such a name would never be reached. */
   readonly otherHooks: readonly string[];
-  /** Check of rules of this table alone. */
+  /** Additional check of the rules of this table. */
   readonly check?: (proposed: ProposedRow) => FieldError | undefined;
 }
 
@@ -64,7 +64,7 @@ function checkTransport({ values }: ProposedRow): FieldError | undefined {
   return undefined;
 }
 
-/** Refusal of ports where the protocol has none. */
+/** The error for ports with a protocol that has none. */
 export const portsNeedProtocol = (property: string): FieldError =>
   fieldError(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 

@@ -4,13 +4,13 @@ import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.j
 
 const parentOf: KeyOf = (values) => values.parent;
 
-/** Refuses names that mean something else than a queue as a parent. */
+/** Refuses names that are keywords of the property `parent`. */
 export function checkQueueName({ menu, values: { name } }: ProposedRow): FieldError | undefined {
   if (name === undefined || menu.props.parent?.kind.keywords?.includes(name) !== true) return undefined;
   return fieldError('name', `value of name: ${name} has a meaning of its own as a parent; give another name`);
 }
 
-/** Refuses circles, and too many levels above and below. */
+/** Refuses circular parents, and more levels above and below the queue than the data plane supports. */
 export function checkQueueParent({
   values: { name, parent },
   given,
@@ -18,7 +18,7 @@ export function checkQueueParent({
   others,
 }: ProposedRow): FieldError | undefined {
   if (!given.has('parent')) return undefined;
-  // Of a queue that is renamed at the same time the others still have the name that it had.
+  // While a queue is being renamed, the other queues still reference its former name.
   const names = [...new Set([name, before?.name])].filter((text) => text !== undefined);
   const isOwn = (text: string | undefined) => text !== undefined && names.includes(text);
   const queueNamed = (text: string | undefined) => (text === undefined ? undefined : others.first(nameOf, text));

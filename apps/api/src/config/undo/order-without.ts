@@ -5,13 +5,13 @@ import type { RevisionRanks } from './revision.js';
 import { movedBetween, reinsert } from './row-order.js';
 
 /**
- * The order that the rows of a menu would have without some revisions: the other revisions since the oldest of those are
- * replayed. So the order in which revisions are undone does not matter.
+ * The order that the rows of a menu would have without some revisions: all other revisions, from the oldest of the
+ * omitted ones on, are replayed. So the order in which revisions are undone does not matter.
  */
 
 /**
- * Revisions without effect once `past` is undone: it, those that are undone already, and the undo revisions of those. A
- * revision whose undo was undone itself has its effect.
+ * Revisions without effect once `past` is undone: `past` itself, the revisions that are already undone, and the
+ * revisions that undid them. A revision has its effect again once its undo has been undone.
  * @param revisions newest first
  */
 export function ineffectiveRevisions(
@@ -33,7 +33,7 @@ export function ineffectiveRevisions(
 /** A revision that is the undo of another one. */
 export type Undoing = Required<Pick<RevisionRanks, 'number' | 'undoes'>>;
 
-/** The first revision to replay for the undo of one: none from there on undid an earlier one. */
+/** The oldest revision to replay for the undo of `past`: no revision from there on undid an earlier one. */
 export function oldestToReplay(past: number, undoing: readonly Undoing[]): number {
   let first = past;
   for (const { number, undoes } of undoing.toSorted((a, b) => b.number - a.number)) {
@@ -67,8 +67,8 @@ interface RankChanges {
 
 /**
  * The rows of a menu in the order without some revisions, including rows that exist only without them.
- * @param revisions newest first, back to the first of those that are left out
- * @param numbers of the revisions to leave out
+ * @param revisions newest first, back to the oldest omitted one
+ * @param numbers numbers of the revisions to omit
  */
 export async function orderWithout(
   now: StoredSnapshot,
@@ -79,9 +79,9 @@ export async function orderWithout(
 ): Promise<readonly number[]> {
   const ranks = new Map((now.get(menu) ?? []).map(({ id, rank }) => [id, rank]));
   const steps = revisions.map((revision) => revertRanks(ranks, menu, revision)).filter(({ ranks }) => ranks.length > 0);
-  /** The order without the revisions; undefined while it equals that of the ranks. */
+  /** The order without the omitted revisions; undefined while it equals the order of the ranks. */
   let order: readonly number[] | undefined;
-  /** Rows that the left-out revisions changed. */
+  /** Rows that the omitted revisions changed. */
   const touched = new Set<number>();
   for (const step of steps.toReversed()) {
     if (slicer.over) await slicer.pause();
@@ -107,7 +107,7 @@ export async function orderWithout(
   return order ?? [...inOrder(ranks).keys()];
 }
 
-/** Reverts the ranks of a revision in `ranks`. Returns what it had changed. */
+/** Reverts the rank changes of a revision in `ranks`. Returns these changes. */
 function revertRanks(ranks: Map<number, number>, menu: string, { number, changes }: RevisionRanks): RankChanges {
   const reverted: RankChanges['ranks'][number][] = [];
   for (const change of changes) {
@@ -121,7 +121,7 @@ function revertRanks(ranks: Map<number, number>, menu: string, { number, changes
   return { number, ranks: reverted };
 }
 
-/** Sets the ranks of a revision in `ranks`, which are those before it. */
+/** Applies the rank changes of a revision to `ranks`, which holds the ranks before the revision. */
 function applyRanks(ranks: Map<number, number>, step: RankChanges): void {
   for (const { id, after } of step.ranks) {
     if (after === undefined) ranks.delete(id);
@@ -139,13 +139,13 @@ function before(ranks: ReadonlyMap<number, number>, step: RankChanges): Readonly
   return old;
 }
 
-/** Number up to which rows are inserted one by one, as lists may be long and revisions many. */
+/** Maximum number of rows that are inserted one by one, as lists may be long and revisions many. */
 const FEW = 8;
 
 /**
- * Order of {@link replayMoves} for few rows: each goes before the one that it was put before.
- * @param ranks after the step
- * @returns `undefined` if that one is one of `touched`, which may stand anywhere.
+ * Order of {@link replayMoves} for few rows: each row is put before the row that the revision put it before.
+ * @param ranks ranks after the step
+ * @returns `undefined` if one of those successors is in `touched`: its position is then unreliable.
  */
 function replayFewMoves(
   order: readonly number[],
@@ -167,14 +167,14 @@ function replayFewMoves(
   return result;
 }
 
-/** Rows that a revision moved; of one that gave ranks anew, as few as make its order. */
+/** Rows that a revision moved. If it reassigned all ranks: the fewest rows whose moves lead to the new order. */
 function movedBy(old: ReadonlyMap<number, number>, left: ReadonlyMap<number, number>): ReadonlySet<number> {
   const other = [...left].filter(([id, rank]) => old.has(id) && old.get(id) !== rank).map(([id]) => id);
   const anew = [...left.values()].every((rank, index) => rank === (index + 1) * RANK_STEP);
   return anew ? movedBetween([...old.keys()], [...left.keys()]) : new Set(other);
 }
 
-/** Applies the moves of a revision to another order than the one it was made in. */
+/** Applies the moves of a revision to an order other than the original one. */
 function replayMoves(
   order: readonly number[],
   { ranks }: RankChanges,

@@ -14,7 +14,7 @@ import type { PastRevision, RowBefore } from './revision.js';
 /** Ids of the rules that set each mark of a kind. */
 export type MarkSetters = (kind: DefinedNames) => Promise<ReadonlyMap<string, readonly number[]>>;
 
-/** The present rules that set marks; they are searched once for each kind of mark. */
+/** The present rules that set marks. Each kind of mark is searched once. */
 export function markSettersIn(now: StoredSnapshot, slicer: TimeSlicer): MarkSetters {
   const known = new Map<DefinedNames, ReturnType<MarkSetters>>();
   const find = async ({ menu, target }: DefinedNames) => {
@@ -82,7 +82,7 @@ export class ReferrersSince {
   readonly found = new Map<RemovedMark, Referrer[]>();
   readonly #removed: readonly RemovedMark[];
   readonly #rowsOf: RowsOf;
-  /** Rows that are done: they were looked at before, or the undo changes them itself. */
+  /** Rows that need no check: they were checked before, or the undo changes them itself. */
   readonly #seen: Set<number>;
 
   /** @param rowsOf the present rows of a menu */
@@ -92,7 +92,7 @@ export class ReferrersSince {
     this.#seen = new Set(past.changes.map(({ id }) => id));
   }
 
-  /** Looks at a row that a later revision changed. Revisions are to be given from the oldest on. */
+  /** Checks a row that a later revision changed. Must be called for the oldest revision first. */
   add({ menu: path, id, before }: RowBefore): void {
     if (this.#seen.has(id)) return;
     this.#seen.add(id);

@@ -6,18 +6,18 @@ import { type PastRevision, type RevisionRanks, ranksOf } from './revision.js';
 
 /** References of restored rows: they follow the renames since, so that a restored row references the same items as before. */
 
-/** The menus, those that store rows, whose items rows of a revision may reference. */
+/** The menus whose items rows of a revision may reference; menus that store rows only. */
 export function namedMenus({ changes }: PastRevision): readonly string[] {
   const menus = new Set(changes.map(({ menu }) => menu));
   return [...new Set([...menus].flatMap((menu) => referencesOf(menu).flatMap(({ to }) => to)))];
 }
 
-/** A restored row with a reference that would now resolve to another item, which has the name of the original one. */
+/** A restored row with a reference that would now resolve to a different item, which has taken over the name. */
 interface ReusedName {
   readonly menu: string;
   readonly row: StoredRow;
   readonly property: string;
-  /** The name that both items have had. */
+  /** The name that both items have had at different times. */
   readonly name: string;
 }
 
@@ -62,7 +62,7 @@ export type RowsOf = (menu: string) => ReadonlyMap<number, StoredRow>;
 export function unchangedSince(rowsOf: RowsOf, later: () => readonly RevisionRanks[]): IsUnchangedSince {
   const namedThen = perMenu((menu) => holdersBefore([...rowsOf(menu).values()], menu, later()));
   const nameNow = (menu: string, id: number) => rowsOf(menu).get(id)?.values.name;
-  /** Former names, since the revision, of items that have another name now. */
+  /** Items renamed since the revision: their names at that time. */
   const renamed = perMenu((menu) => {
     const names = new Set<string>();
     for (const { changes } of later()) {

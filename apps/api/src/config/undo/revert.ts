@@ -22,13 +22,13 @@ import { movedBetween, reinsert, withOtherNeighbours } from './row-order.js';
 export interface Conflict {
   readonly menu: string;
   readonly id: number;
-  /** Name of the item, or what else it is known by. */
+  /** Name of the item, or its other identification. */
   readonly name: string;
   /** `was changed after revision 7`. */
   readonly why: string;
 }
 
-/** Conflicts that an error lists at most. */
+/** Maximum number of conflicts that an error lists. */
 const MAX_LISTED = 20;
 
 /**
@@ -108,11 +108,11 @@ export async function changedSince(
     const conflict = (why: string) => [{ menu, id, name: titleOf(after ?? before ?? row), why }];
     if (after === undefined) {
       if (row !== undefined) return conflict('is there again');
-      // The revision that removed the row was undone itself, and a later one removed the row again.
+      // The undo of the revision had restored the row, and a later revision removed the row again.
       return past.revertedBy === undefined ? [] : conflict(`was removed again after revision ${past.revertedBy}`);
     }
     if (row === undefined) return conflict(`was removed after revision ${past.number}`);
-    // Of a row that the revision only moved, later changes of content are no conflict, and later moves are.
+    // If the revision only moved the row, a later move is a conflict and a later change of content is none.
     if (isMove(change)) return moved.has(id) ? conflict(`was moved after revision ${past.number}`) : [];
     return isUnchanged(menu, row, after) ? [] : conflict(`was changed after revision ${past.number}`);
   });
@@ -138,7 +138,7 @@ function ranksBefore(
   return inOrder(ranks);
 }
 
-/** Rows that later revisions moved. A rank that changed because all were reassigned is no move. */
+/** Rows that later revisions moved. A rank that changed because all ranks were reassigned is no move. */
 export function movedSince(now: StoredSnapshot, menu: string, later: readonly RevisionRanks[]): ReadonlySet<number> {
   if (later.length === 0) return NONE;
   const left = ranksBefore(now, menu, later);
@@ -167,7 +167,7 @@ function restore(draft: Draft, menu: string, past: PastRevision, order: readonly
   );
 }
 
-/** Restored rows that the present configuration does not allow. */
+/** Conflicts of restored rows that the present configuration does not allow. */
 async function impossibleRows(
   draft: Draft,
   path: string,
@@ -200,7 +200,10 @@ async function impossibleRows(
   return [...found, ...referenced].flat();
 }
 
-/** The conflict of a row whose name would be gone although another row has it since then. @param stays whether an item keeps it */
+/**
+ * The conflict of a row whose name would disappear although another row references it. @param stays whether an item
+ * keeps the name
+ */
 function nameGone(menu: Menu, row: Row, referrer: Referrer | undefined, stays: boolean): readonly Conflict[] {
   const { name = '' } = row.values;
   if (referrer === undefined || stays || builtinRow(menu, { name }) !== undefined) return [];
@@ -224,7 +227,7 @@ export interface ReferenceLookup {
 }
 
 /**
- * Rows of a revision whose names would disappear by its undo although other rows reference them.
+ * Conflicts of rows whose names would disappear by the undo of a revision although other rows reference them.
  * @see impossibleRows, which checks a draft after the undo
  */
 export async function namesStillReferenced(
@@ -264,7 +267,10 @@ export async function marksStillReferenced(
   return markConflicts(referrers);
 }
 
-/** The values of a row as bodies of `set`, by the menu that declares the property; undeclared ones under the row's own menu. */
+/**
+ * The values of a row as bodies of `set`, grouped by the menu that declares the property. Undeclared properties are in
+ * the row's own menu.
+ */
 function settable(menu: Menu, { values }: Row): ReadonlyMap<Menu, Readonly<Record<string, string>>> {
   const bodies = new Map<Menu, Record<string, string>>([[menu, {}]]);
   const menus = menusOf(menu);

@@ -1,29 +1,29 @@
 import { type RowChange, type StoredRow, withoutRenumbered } from '../draft.js';
 
-/** Stored revisions, as far as the undo of one needs to know them. */
+/** Stored revisions: the parts of them that an undo needs. */
 
 /** A revision with its rows, as it is stored. */
 export interface PastRevision {
   readonly number: number;
   readonly changes: readonly RowChange[];
-  /** The revision by which it is undone at present. */
+  /** The revision that undoes it at present. */
   readonly revertedBy?: number | undefined;
 }
 
-/** A revision without the rows that it only renumbered: the changes that others may look at or undo. */
+/** A revision without the rows that were only renumbered: only other changes are shown and undone. */
 export const withoutRenumbering = (past: PastRevision): PastRevision => ({
   ...past,
   changes: withoutRenumbered(past.changes),
 });
 
-/** Rank and name of a row before a revision; one without `before` was not there. */
+/** Rank and name of a row before a revision. Without `before` the row did not exist. */
 export interface RankBefore {
   readonly menu: string;
   readonly id: number;
   readonly before?: { readonly rank: number; readonly name: string | undefined };
 }
 
-/** Content of a row before a revision; one without `before` was not there. */
+/** Content of a row before a revision. Without `before` the row did not exist. */
 export interface RowBefore {
   readonly menu: string;
   readonly id: number;
@@ -38,7 +38,7 @@ export interface RevisionRanks {
   readonly changes: readonly RankBefore[];
 }
 
-/** Ranks and names of the rows of a revision before it. */
+/** Ranks and names before a revision of the rows that it changed. */
 export const ranksOf = ({ number, changes }: PastRevision): RevisionRanks => ({
   number,
   changes: changes.map(({ menu, id, before }) => {

@@ -1,8 +1,11 @@
-/** Order of rows in a list: which were moved, and how to put them back. Lists are of row ids, each at most once. */
+/**
+ * Order of rows in a list: which rows were moved, and how to move them back. Lists consist of row ids without
+ * duplicates.
+ */
 
 /**
- * Rows of both lists that had to be moved to come from one order to the other: as few as possible.
- * A longest common subsequence, which for lists without repetitions is a longest ascending one.
+ * Rows of both lists that must be moved to get from one order to the other: as few as possible. All others are a
+ * longest common subsequence, which for lists without duplicates is a longest increasing subsequence.
  */
 export function movedBetween(from: readonly number[], to: readonly number[]): ReadonlySet<number> {
   const places = new Map(from.map((id, place) => [id, place]));
@@ -10,7 +13,7 @@ export function movedBetween(from: readonly number[], to: readonly number[]): Re
     const place = places.get(id);
     return place === undefined ? [] : [{ id, place }];
   });
-  /** Index of the lowest end of an ascending run, for each length of a run. */
+  /** For each length of an increasing run, the index of its lowest possible last element. */
   const ends: number[] = [];
   const previous: number[] = [];
   for (const [index, { place }] of common.entries()) {
@@ -29,7 +32,7 @@ export function movedBetween(from: readonly number[], to: readonly number[]): Re
   return moved;
 }
 
-/** Rows of both lists whose neighbours differ, rows that are in one list only left out. */
+/** Rows of both lists whose neighbours differ. Rows that are in one list only are ignored. */
 export function withOtherNeighbours(from: readonly number[], to: readonly number[]): ReadonlySet<number> {
   const [before, after] = [new Set(from), new Set(to)];
   const old = from.filter((id) => after.has(id));
@@ -44,10 +47,10 @@ export function withOtherNeighbours(from: readonly number[], to: readonly number
 }
 
 /**
- * Puts rows before those that they were put before: each before the first row behind it that is there, of those that are in the
- * same order among each other.
- * @param order may have rows of `placed` in it
- * @param then an order in which all of `placed` are
+ * Puts rows back before the rows that followed them: each before the first of its former successors that is in the list
+ * and has not itself been moved.
+ * @param order the list; it may contain rows of `placed`
+ * @param then the former order, which contains all rows of `placed`
  */
 export function reinsert(
   order: readonly number[],
@@ -57,7 +60,7 @@ export function reinsert(
   const staying = order.filter((id) => !placed.has(id));
   const present = new Set(staying);
   const elsewhere = movedBetween(then, staying);
-  /** Rows that go before a row, last first; those under `undefined` go to the end. */
+  /** Rows to insert before a row, in reverse order; those under `undefined` go to the end. */
   const groups = new Map<number | undefined, number[]>();
   let anchor: number | undefined;
   for (const id of then.toReversed()) {

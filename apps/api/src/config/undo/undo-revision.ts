@@ -33,7 +33,7 @@ import { type PastRevision, type RevisionRanks, ranksOf, withoutRenumbering } fr
 
 /** Undo of revisions, and which revisions can be undone. */
 
-/** Reason why a revision can never be undone; undefined when that depends on the present rows. */
+/** Reason why a revision can never be undone; undefined when it depends on the present rows. */
 function neverUndone({ author, rows }: RevisionLine): string | undefined {
   if (rows === 0) return 'it changed no rows';
   return author === SYSTEM.name ? 'the router made it itself' : undefined;
@@ -67,7 +67,7 @@ export async function undoRevision(
     author,
     `undo revision ${number}`,
     async (draft) => {
-      // Revisions that were committed while this one waited for the lock; with the lock held there are no more to come.
+      // Adds the revisions that were committed while this undo waited for the lock.
       if (newest() < store.revision) later = [...(await readRanksSince(db, newest(), menus)), ...later];
       if (newest() !== store.revision) throw otherDatabase(number, store.revision, newest());
       const undoing = await readUndoing(db);
@@ -79,7 +79,7 @@ export async function undoRevision(
     },
     number,
   );
-  // A move past rows that were removed since: it can be undone once those rows are restored.
+  // The revision moved rows past rows that were removed since: it can be undone once those rows are restored.
   if (revision === undefined) {
     throw errors.failure(`revision ${number} cannot be undone now: rows stand as they would without it`);
   }
@@ -92,14 +92,17 @@ const otherDatabase = (number: number, newest: number, stored: number) =>
       `database ${stored}. The database is not the one that the router was started with: restart it`,
   );
 
-/** Most changed rows that {@link undoReasons} examines; in menus with more rows than that it does not look for moves. */
+/**
+ * Maximum number of changed rows that {@link undoReasons} examines; in menus with more rows it does not examine moves.
+ */
 const MAX_ROWS = 2_000;
-/** Size of those changes in the database at most, bytes, renumbered rows included. */
+/** Maximum size of those changes in the database, bytes, including renumbered rows. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reasons why revisions cannot be undone now, by their number; an empty text for one that can. The newest revisions are
- * examined up to the limits above; for a revision that is missing in the answer only the attempt tells.
+ * Reasons why revisions cannot be undone now, by revision number; an empty text for a revision that can be undone. Only
+ * the newest revisions are examined, up to the limits above. For a revision that is missing in the result, only an
+ * attempted undo shows whether it is possible.
  * @param lines newest first
  */
 export async function undoReasons(
@@ -143,7 +146,7 @@ export async function undoReasons(
   return reasons;
 }
 
-/** Searches each menu at its first look-up. */
+/** Look-ups that search each menu on first use. */
 function referenceLookup({ snapshot }: ConfigStore, slicer: TimeSlicer): ReferenceLookup {
   return {
     markSetters: markSettersIn(snapshot, slicer),
@@ -160,7 +163,7 @@ function referenceLookup({ snapshot }: ConfigStore, slicer: TimeSlicer): Referen
   };
 }
 
-/** The state of the rows after a revision. */
+/** The changes since a revision. */
 interface Since {
   readonly rowsOf: RowsOf;
   /** Rows of a menu that later revisions moved. */

@@ -17,7 +17,7 @@ import type { MenuModule } from '../module.js';
 
 const MENU = '/interface/ethernet';
 
-/** Every port's L3 interface; a disabled one stays known and is down. */
+/** The L3 interface of every port. A disabled port is included and is down. */
 function compileInterfaces(context: CompileContext): Interface[] {
   return rowsOf(context.snapshot, MENU).flatMap((row) => context.orInvalid(row, () => [one(row)]) ?? []);
 }

@@ -18,7 +18,7 @@ function checkInterfaceList({ values, others }: ProposedRow): FieldError | undef
   return undefined;
 }
 
-/** Whether a list refers to `goal` through its includes and excludes. */
+/** Whether a list includes or excludes `goal`, directly or through other lists. */
 function leadsTo(list: string, goal: string, rows: readonly Row[], seen: Set<string>): boolean {
   if (seen.has(list)) return false;
   seen.add(list);

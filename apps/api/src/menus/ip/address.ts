@@ -37,7 +37,10 @@ function checkAddress({ values, given, others }: ProposedRow): FieldError | unde
   return undefined;
 }
 
-/** Description of an address that is no host's in its network; /31 and /32 have hosts only (RFC 3021). */
+/**
+ * Description of an address that cannot be a host's in its network. In a /31 and /32 all addresses are hosts (RFC
+ * 3021).
+ */
 function noHostIn(address: number, length: number): string | undefined {
   if (length >= 31) return undefined;
   const host = (address & ~ipv4Mask(length)) >>> 0;
@@ -48,13 +51,13 @@ function noHostIn(address: number, length: number): string | undefined {
 
 const NO_NETWORK = 'the address has no network: without a prefix length such as /24 no neighbour is reached by it';
 
-/** An address alone, of which nothing says who is at the other end, has mostly lost its mask. */
+/** Hint for an address with prefix length 32 and without a peer: most likely its prefix length was forgotten. */
 function hintOf({ values, disabled }: Row): string | undefined {
   const alone = /\/32$/.test(values.address ?? '') && values.network === undefined && !disabled;
   return alone ? NO_NETWORK : undefined;
 }
 
-/** Addresses with the network that they stand for. */
+/** Addresses with their networks. */
 function addressesView(menu: Menu, store: ConfigStore): View {
   const parts = new StoredParts(menu);
   return async () => {

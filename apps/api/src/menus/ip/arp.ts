@@ -49,18 +49,21 @@ const ID = /^\*8([0-9A-F]{8})([0-9A-F]{8})$/i;
 
 const hex = (value: number): string => value.toString(16).toUpperCase().padStart(8, '0');
 
-/** `.id` of a learned entry: `*8`, its interface's row and its address, so that it is no other's after a restart. */
+/**
+ * `.id` of a learned entry: `*8`, the row of its interface and its address. So another entry cannot get it after a
+ * restart.
+ */
 const learnedId = ({ interface: row, address }: LearnedEntry): string =>
   `*8${hex(row)}${hex(address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0))}`;
 
-/** The learned entry that an id names, whether it is there or not; undefined for any other text. */
+/** The learned entry that an id denotes, whether it exists or not; undefined for any other text. */
 function learnedEntry(id: string): LearnedEntry | undefined {
   const [, row, address] = ID.exec(id) ?? [];
   if (row === undefined || address === undefined) return undefined;
   return { interface: Number.parseInt(row, 16), address: ipv4Text(Number.parseInt(address, 16)) };
 }
 
-/** Learned ARP entries that are still there. @throws ApiError (`notFound`) for an id that is not one of these. */
+/** Learned ARP entries that exist. @throws ApiError (`notFound`) for an id of another kind. */
 async function findLearned(
   { live }: Services,
   items: readonly string[],
@@ -105,7 +108,7 @@ interface Entries {
 }
 
 const NO_NEIGHBORS: readonly NeighborInfo[] = [];
-/** Entries of each reading, made once, however many look at it. */
+/** Entries of each reading, built once for all views of it. */
 const readings = new WeakMap<readonly NeighborInfo[], Entries>();
 
 function entriesOf(reading: readonly NeighborInfo[]): Entries {
@@ -121,12 +124,12 @@ function entriesOf(reading: readonly NeighborInfo[]): Entries {
   return { byRow, learned };
 }
 
-/** Learned entries. A scan of a network makes thousands: each is put together when it is looked at. */
+/** Learned entries. A network scan creates thousands of them: each row is built on access. */
 class LearnedRows implements RowSet {
   readonly #entries: readonly NeighborInfo[];
   readonly #names: ReadonlyMap<number, string | undefined>;
 
-  /** @param names of interfaces, by their rows. */
+  /** @param names names of interfaces by their rows. */
   constructor(entries: readonly NeighborInfo[], names: ReadonlyMap<number, string | undefined>) {
     this.#entries = entries;
     this.#names = names;

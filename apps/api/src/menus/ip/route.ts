@@ -34,7 +34,7 @@ function checkRoute({ values, menu }: ProposedRow): FieldError | undefined {
   return undefined;
 }
 
-/** Static routes. Whether a gateway can be reached is for the data plane to see: it changes with the links. */
+/** Static routes. The data plane decides whether a gateway can be reached, as this changes with the links. */
 function compileRoutes(context: CompileContext): Route[] {
   const own = new Set(context.once(compileAddresses).map(({ address }) => address));
   return context.translate(MENU, (row) => {
@@ -67,7 +67,7 @@ function target(context: CompileContext, row: Row, own: ReadonlySet<string>): Ro
     if (own.has(address)) throw new InvalidRow(`gateway: ${address} is an address of this router itself`);
     return { kind: 'gateway', address, interface: through ?? null };
   }
-  // parseNexthop gives an address, an interface or both.
+  // parseNexthop returns an address, an interface or both.
   if (through === undefined) throw new InvalidRow(`gateway: ${gateway} is no next hop`);
   return { kind: 'interface', interface: through };
 }
@@ -80,7 +80,10 @@ const PROTOCOL_FLAGS: ReadonlyMap<number, string> = new Map([
   [189, 'rip'],
 ]);
 
-/** States of the static routes; then the connected ones, which follow from addresses, and those of other programs. */
+/**
+ * States of the static routes, followed by the connected routes, which follow from addresses, and the routes of other
+ * programs.
+ */
 const readRoutes =
   (live: LiveState): ReadLive =>
   async (maxAgeMs) => {
@@ -101,7 +104,7 @@ const readRoutes =
           case 'inactive':
             return known && yesNo(!active && byId.get(id)?.disabled !== true);
           case 'hint':
-            // One that cannot work at all, as its gateway is the router itself, the data plane has not been given.
+            // An invalid route is not sent to the data plane, for instance when its gateway is the router itself.
             if (place === undefined) return invalid.get(id);
             return active ? undefined : whyUnused(dump, place, byId.get(id), names, own);
           default:
@@ -117,7 +120,7 @@ const readRoutes =
 
 const NO_ROUTES = new RouteDump({ records: new Uint8Array(0) });
 
-/** Addresses that the router has: not those that are disabled, nor those of disabled interfaces. */
+/** Addresses that the router has: neither disabled ones, nor addresses of disabled interfaces. */
 function ownAddresses(addresses: readonly Row[], interfaces: readonly Row[]): ReadonlySet<string | undefined> {
   const disabledInterfaces = new Set(interfaces.filter(({ disabled }) => disabled).map(interfaceName));
   const has = ({ disabled, values }: Row) => !disabled && !disabledInterfaces.has(values.interface ?? '');
@@ -133,7 +136,7 @@ function immediateGateway(dump: RouteDump, place: number, names: Names): string 
   return gateway === undefined ? name : `${gateway}%${name}`;
 }
 
-/** Reason why a configured route that the data plane has is not used. @param own addresses of the router */
+/** Reason why the data plane does not use a configured route. @param own addresses of the router */
 function whyUnused(
   dump: RouteDump,
   place: number,
@@ -169,7 +172,7 @@ function whyUnused(
 
 type Reader = (dump: RouteDump, place: number, names: Names) => string | undefined;
 
-/** Parts of a route of another program that RouterOS has no property for. */
+/** Attributes of another program's route for which RouterOS has no property. */
 function beyondProperties(dump: RouteDump, place: number): string | undefined {
   if (dump.unreachable(place)) return 'a route of type unreachable: packets are answered with host unreachable';
   if (dump.prohibit(place)) {
@@ -183,7 +186,7 @@ const flagOf =
   (dump, place) =>
     PROTOCOL_FLAGS.get(dump.protocol(place)) === flag ? 'true' : undefined;
 
-/** The REST form of connected and learned routes. */
+/** Readers of the properties of connected and learned routes. */
 const readers: Readonly<Record<string, Reader>> = {
   '.id': (dump, place) =>
     place < dump.firstStatic ? rowIdText(FIRST_DYNAMIC_ROW + dump.row(place)) : dump.learnedId(place),
@@ -202,7 +205,7 @@ const readers: Readonly<Record<string, Reader>> = {
   ...Object.fromEntries([...PROTOCOL_FLAGS.values()].map((flag) => [flag, flagOf(flag)])),
 };
 
-/** Connected routes, then those of other programs. There may be a million: each is decoded when it is looked at. */
+/** Connected routes, then routes of other programs. There may be a million: each is decoded on access. */
 class DynamicRoutes implements RowSet {
   readonly #dump: RouteDump;
   readonly #names: Names;
@@ -265,7 +268,8 @@ class DynamicRoutes implements RowSet {
   sortNumbers(column: string): ((index: number) => number) | undefined {
     if (column === 'distance') return (index) => this.#dump.distance(this.#place(index));
     const range = this.range(column);
-    // As the kind of the column orders texts: by the first address, then by the length, the shorter the later the last address.
+    // The same order as that of the column's kind: by the first address, then by the prefix length; a shorter prefix
+    // has a later last address.
     return (
       range && ((index) => range.first(index) * 0x2_0000 + 33 - Math.log2(range.last(index) - range.first(index) + 1))
     );

@@ -20,14 +20,14 @@ function compileSettings(context: CompileContext): IpSettings {
   };
 }
 
-/** Ways past the slow path that IP settings tell of: first part of the properties, name of the handler. */
+/** Fast paths that the IP settings show: prefix of the properties, and name of the handler. */
 const HANDLERS = [
   ['ipv4-fast-path', 'ipv4-fast-path'],
   ['ipv4-flow-cache', 'flow-cache'],
   ['ipv4-fasttrack', 'ipv4-fasttrack'],
 ] as const;
 
-/** Figures of `/ip/settings`: the same as in the list of handlers, under RouterOS's names. */
+/** Values of the data plane in `/ip/settings`: those of the list of handlers, under RouterOS's names. */
 const ipFigures: Figures = ({ 'fast-path': { handlers } }) =>
   Object.fromEntries(
     HANDLERS.flatMap(([prefix, handler]) => {

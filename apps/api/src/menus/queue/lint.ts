@@ -1,14 +1,14 @@
-import type { QueueHints } from '../../lint/queue-hints.js';
+import type { QueueFindings } from '../../lint/queue-findings.js';
 import { rowIdText } from '../../snapshot/snapshot.js';
 import { ArrayRows, type View } from '../../view/rows.js';
 import type { MenuModule } from '../module.js';
 
-/** `/queue/lint`: settings of queues that do not do what they seem to. */
-function queueLintView(hints: QueueHints): View {
+/** `/queue/lint`: settings of queues that have no effect, or not the expected one. */
+function queueLintView(queueFindings: QueueFindings): View {
   return async () => {
-    await hints.refresh();
+    await queueFindings.refresh();
     return new ArrayRows(
-      hints.findings.map(({ menu, row, name, property, finding, message }, index) => ({
+      queueFindings.findings.map(({ menu, row, name, property, finding, message }, index) => ({
         '.id': rowIdText(index + 1),
         menu,
         'queue-id': rowIdText(row),
@@ -23,5 +23,5 @@ function queueLintView(hints: QueueHints): View {
 
 export const queueLint: MenuModule = {
   path: '/queue/lint',
-  view: (_, { hints }) => queueLintView(hints),
+  view: (_, { queueFindings }) => queueLintView(queueFindings),
 };

@@ -39,6 +39,6 @@ export const simpleQueue: MenuModule = {
   compile: (context) => ({ 'simple-queues': context.once(compileQueues).simple }),
   check: checkSimpleQueue,
   keys: [nameOf],
-  liveRows: ({ live, hints }) => countedQueues(live, hints, queueValues),
+  liveRows: ({ live, queueFindings }) => countedQueues(live, queueFindings, queueValues),
   commands: counterCommands('reset-queue-counters'),
 };

@@ -24,6 +24,6 @@ export const queueTree: MenuModule = {
   compile: (context) => ({ 'tree-queues': context.once(compileQueues).tree }),
   check: checkTreeQueue,
   keys: [nameOf],
-  liveRows: ({ live, hints }) => countedQueues(live, hints, singleValues(PART.whole)),
+  liveRows: ({ live, queueFindings }) => countedQueues(live, queueFindings, singleValues(PART.whole)),
   commands: counterCommands('reset-queue-counters'),
 };

@@ -9,7 +9,7 @@ import type { MenuModule } from '../module.js';
 export const systemLogging: MenuModule = {
   path: '/system/logging',
   check: checkRegex,
-  // The data plane gives its messages to the API, which has the rules: nothing of them is compiled.
+  // The data plane sends its messages to the API, which applies the rules: no part of them is compiled.
   compile: (context) => {
     noteInvalid(context);
     return {};
@@ -25,7 +25,7 @@ function checkRegex({ values: { regex }, given }: ProposedRow): FieldError | und
   );
 }
 
-/** Rules that send nothing are invalid. */
+/** Reports rules that send nothing as invalid. */
 function noteInvalid(context: CompileContext): void {
   const idle = new Set(
     logActions(context.snapshot).flatMap(({ name, target }) => (target.kind === 'none' ? name : [])),

@@ -8,13 +8,13 @@ import { VERSION } from '../../version.js';
 import { ArrayRows, type View } from '../../view/rows.js';
 import type { MenuModule } from '../module.js';
 
-/** Clock of the first core in MHz as `/proc/cpuinfo` has it (x86); 0 where it has none. */
+/** Clock frequency of the first core from `/proc/cpuinfo` (x86), MHz; 0 where it is not given. */
 export function clockOf(cpuinfo: string): number {
   const mhz = Number(/^cpu MHz\s*:\s*([0-9.]+)$/m.exec(cpuinfo)?.[1]);
   return Number.isFinite(mhz) ? Math.round(mhz) : 0;
 }
 
-/** Figures of the box that the router runs on. */
+/** Properties of the machine that the router runs on. */
 function resourceView(cpuLoad: CpuLoad, dataDir: string, live: LiveState): View {
   return async (maxAgeMs) => {
     const [stats, disk, load, cpuinfo] = await Promise.all([

@@ -6,13 +6,14 @@ import { packetArguments, packetDescription, traceFilter } from '../../trace/pac
 import { namesNow, restPacket } from '../../trace/packet-traces.js';
 import type { MenuModule } from '../module.js';
 
-/** `/tool/packet-trace`: packets that the filter describes, as they come, until there are enough or time is over. */
+/** `/tool/packet-trace`: packets that match the filter, until there are enough of them or the time is over. */
 const packetTrace: Handler = async ({ services, menu, args, principal, signal }) => {
   const values = packetArguments(menu.run, args);
   const filter = traceFilter(values, services.store.snapshot);
   const count = Number(values.packets);
   const packets: TracedPacket[] = [];
-  // A timer of its own: one of AbortSignal.timeout() that only AbortSignal.any() knows is taken by the garbage collector.
+  // AbortSignal.timeout() is not used: if only AbortSignal.any() refers to its signal, it is garbage-collected before
+  // it fires.
   const end = new AbortController();
   const stop = () => end.abort();
   const timer = setTimeout(stop, durationMs(values.duration ?? '') ?? 10_000);
@@ -26,12 +27,12 @@ const packetTrace: Handler = async ({ services, menu, args, principal, signal })
     signal.removeEventListener('abort', stop);
   }
   signal.throwIfAborted();
-  // A packet that waited is reported when it goes on, after later ones that did not wait.
+  // A queued packet is reported when it is sent, after later packets that were not queued.
   const inOrder = packets.slice(0, count).sort((a, b) => a['time-ms'] - b['time-ms']);
   return answer(services, inOrder);
 };
 
-/** `/tool/packet-trace/dry-run`: what would become of the described packet now. */
+/** `/tool/packet-trace/dry-run`: what the router would do with the described packet now. */
 const dryRun: Handler = async ({ services, menu, args }) => {
   const { store, live } = services;
   const values = packetArguments(menu.commands.get('dry-run'), args);

@@ -6,7 +6,7 @@ import type { Answer, CommandCall } from '../../services.js';
 import { type ProfileReading, profileRows, readProfile } from '../../state/profile.js';
 import type { MenuModule } from '../module.js';
 
-/** `/tool/profile`: where the time of the cores went during `duration`. */
+/** `/tool/profile`: how the cores spent their time during `duration`. */
 async function profileCommand({ services, values, signal }: CommandCall): Promise<Answer> {
   const { cpu = 'total', duration = '1s' } = values;
   const ms = durationMs(duration) ?? 1000;

@@ -24,9 +24,9 @@ function checkAddressListEntry({ values, others }: ProposedRow): FieldError | un
   );
 }
 
-/** Entries of address lists that have a timeout are the data plane's: they are not stored and need no revision. */
+/** Entries of address lists with a timeout are held by the data plane: they are not stored and make no revision. */
 
-/** True for arguments that ask for an entry with a timeout. */
+/** Whether the arguments describe an entry with a timeout. */
 const hasTimeout = (args: Arguments): boolean => args.timeout !== undefined && args.timeout !== '';
 
 /** @throws ApiError: a stored entry has no timeout. */
@@ -35,7 +35,7 @@ function refuseTimeout(args: Arguments): void {
   throw errors.badProperty('timeout', 'value of timeout: it can be given only when an entry is added');
 }
 
-/** Adds entries, all of them or none; those that are there begin their life anew. Returns their `.id`s. */
+/** Adds entries, all of them or none; the timeouts of existing entries restart. Returns their `.id`s. */
 async function addDynamicEntries({ store, live }: Services, menu: Menu, list: readonly Arguments[]): Promise<string[]> {
   const rows = new RowsByKey(rowsOf(store.snapshot, menu.path));
   const slicer = new TimeSlicer();
@@ -76,7 +76,7 @@ function dynamicEntry(
   return { list, address: first, 'prefix-len': Number(length), 'timeout-ms': durationMs(timeout) ?? 0 };
 }
 
-/** Entries with a timeout that are still there. @throws ApiError (`notFound`) for an id that is not one of these. */
+/** Entries with a timeout that exist. @throws ApiError (`notFound`) for an id of another kind. */
 async function findDynamicEntries(
   { live }: Services,
   items: readonly string[],
@@ -100,7 +100,7 @@ async function findDynamicEntries(
   };
 }
 
-/** One reading of the entries that rules and users added for a time. */
+/** One reading of the entries that rules and users added with a timeout. */
 class DynamicEntries implements RowSet {
   readonly #dump: AddressListDump;
 

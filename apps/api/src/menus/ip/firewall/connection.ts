@@ -8,7 +8,7 @@ import type { LiveState } from '../../../state/live-state.js';
 import { type IsRequested, type RestRow, type RowSet, UNAVAILABLE_ROWS, type View } from '../../../view/rows.js';
 import type { MenuModule } from '../../module.js';
 
-/** Connections that are still there. @throws ApiError (`notFound`) for an id that is not one of these. */
+/** Connections that exist. @throws ApiError (`notFound`) for an id of another kind. */
 async function findConnections(
   { live }: Services,
   items: readonly string[],
@@ -45,7 +45,7 @@ export function connectionsView(store: Marks, live: Pick<LiveState, 'connections
 
 const MARK = 'connection-mark';
 
-/** Names of marks. Connections keep marks that no rule sets any more: those keep the names that they had. */
+/** Names of marks. Connections may have marks that no rule sets any more: such marks keep their former names. */
 class MarkNames {
   readonly #store: Marks;
   readonly #names = new Map<string, string>();

@@ -8,12 +8,12 @@ import { countedRules } from '../../../view/firewall.js';
 import { type RestRow, yesNo } from '../../../view/rows.js';
 import type { MenuModule } from '../../module.js';
 
-/** `.id` of the dummy rule; in this menu the data plane makes no other. */
+/** `.id` of the dummy rule; in this menu it is the only dynamic row. */
 const DUMMY_ID = rowIdText(FIRST_DYNAMIC_ROW);
 
 /**
- * The rule that RouterOS shows above all others from the first fasttracked connection on: as long as there is one, or
- * a rule that makes them.
+ * The rule that RouterOS shows above all others once a connection is fasttracked: it remains while there is such a
+ * connection, or a rule with the action `fasttrack-connection`.
  */
 function fasttrackCounters({ tracking, 'fast-path': counted }: Stats, rows: readonly Row[]): RestRow[] {
   const made = () => rows.some(({ values, disabled }) => values.action === 'fasttrack-connection' && !disabled);
@@ -39,7 +39,7 @@ export const firewallFilter: MenuModule = {
   compile: (context) => ({ filter: compileFirewall(context, 'filter') }),
   check: checkRulesOf({ otherHooks: ['prerouting', 'postrouting', 'srcnat', 'dstnat'] }),
   jumps: true,
-  // A jump may lead to one of the others.
+  // A jump may lead to a rule with one of the other actions.
   droppingActions: ['drop', 'reject', 'tarpit', 'jump'],
   liveRows: ({ live }) => countedRules(live, fasttrackCounters),
   commands: counterCommands('reset-counters'),

@@ -3,7 +3,7 @@ import type { LiveState } from '../../../state/live-state.js';
 import { ArrayRows, type RestRow, UNAVAILABLE_ROWS, type View, yesNo } from '../../../view/rows.js';
 import type { MenuModule } from '../../module.js';
 
-/** `/ip/settings/fast-path`: the ways past the slow path. */
+/** `/ip/settings/fast-path`: the fast paths, which bypass the slow path. */
 function fastPathView(live: LiveState): View {
   return async (maxAgeMs) => {
     const stats = await live.stats(maxAgeMs);

@@ -5,12 +5,12 @@ import type { LiveState } from '../../../state/live-state.js';
 import { ArrayRows, type RestRow, UNAVAILABLE_ROWS, type View } from '../../../view/rows.js';
 import type { MenuModule } from '../../module.js';
 
-/** Shortest and longest time between the two readings of a rate, ms: over a longer one it says nothing about now. */
+/** Minimum and maximum time between the two readings of a rate, ms: a longer time says nothing about the present. */
 const RATE_MS = { min: 700, max: 5_000 };
-/** Time until a second reading when one was a little too early for a rate, ms. */
+/** Delay of another reading, ms, if a reading came a little too early for a rate. */
 const RETRY_MS = 50;
 
-/** `/ip/settings/slow-path`: why packets went through every stage. */
+/** `/ip/settings/slow-path`: reasons why packets took the slow path. */
 function slowPathView(live: LiveState): View {
   let rates = new SlowPathRates();
   live.agent.onDown(() => {
@@ -39,12 +39,12 @@ function slowPathView(live: LiveState): View {
   };
 }
 
-/** Packets per second of each slow reason, between readings that are neither too close nor too far apart. */
+/** Packets per second of each slow path reason, between two readings at a suitable interval. */
 class SlowPathRates {
   #base: { readonly nowNs: number; readonly slow: readonly SlowStats[] } | undefined;
   #rates: readonly number[] | undefined;
 
-  /** Whether there were two readings to take them from. */
+  /** Whether there are two readings to compute rates from. */
   get known(): boolean {
     return this.#rates !== undefined;
   }
@@ -62,7 +62,7 @@ class SlowPathRates {
     });
   }
 
-  /** Packets per second of the reason at this place; 0 before there are two readings. */
+  /** Packets per second of the reason with this index; 0 before there are two readings. */
   of(index: number): number {
     return this.#rates?.[index] ?? 0;
   }

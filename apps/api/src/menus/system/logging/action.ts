@@ -43,7 +43,7 @@ function checkAction({ menu, values, before, others }: ProposedRow): FieldError 
   return undefined;
 }
 
-/** Forgets what is held in memory, of all that are named or of none. */
+/** Deletes the messages in memory of all named actions; if one of the actions cannot be cleared, of none. */
 async function clear({ services, menu, args }: Call): Promise<Answer> {
   const all = withBuiltin(menu, rowsOf(services.store.snapshot, menu.path));
   const rows = await findItems(menu, all, await namedItems(args), noSuchItem);

@@ -33,7 +33,7 @@ function compileTracking(context: CompileContext): Tracking {
   };
 }
 
-/** Figures of `/ip/firewall/connection/tracking`. */
+/** Values of the data plane in `/ip/firewall/connection/tracking`. */
 const trackingFigures: Figures = ({ tracking: t }) => ({
   'active-ipv4': yesNo(t.active),
   'max-entries': String(t['max-entries']),

@@ -4,7 +4,7 @@ import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
 import { importQueues, undoImport } from '../../../../api/queue-import.ts';
 import { notifyChange, revert, trackChange, useIsUndoable } from '../../../../menu/undo.ts';
-import type { OwnWindowProps } from '../../../window-props.ts';
+import type { StandaloneWindowProps } from '../../../window-props.ts';
 import { fileText, MAX_BYTES } from './file-text.ts';
 import { ImportList } from './ImportList.tsx';
 import {
@@ -23,7 +23,7 @@ import { messageOf } from '../../../../ui/message-of.ts';
 
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
 
-export default function ImportWindow({ allowed }: OwnWindowProps) {
+export default function ImportWindow({ allowed }: StandaloneWindowProps) {
   // A user who has lost the permission keeps the input.
   const [begun] = useState(allowed);
   return allowed || begun ? (

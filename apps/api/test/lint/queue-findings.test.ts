@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { QueueHints } from '../../src/lint/queue-hints.js';
+import { QueueFindings } from '../../src/lint/queue-findings.js';
 import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 
 const QUEUES = 5_000;
@@ -16,10 +16,10 @@ const queues = (comment: string): ConfigSnapshot =>
     ],
   ]);
 
-describe('hints for queues', () => {
+describe('findings about queues', () => {
   it('are looked for while others work, once for all who ask, and are about the newest configuration', async () => {
     const source = { snapshot: queues('old'), invalid: new Map<number, string>() };
-    const hints = new QueueHints(source);
+    const findings = new QueueFindings(source);
     let turns = 0;
     let waiting = true;
     const turn = () => {
@@ -27,16 +27,16 @@ describe('hints for queues', () => {
       if (waiting) setImmediate(turn);
     };
     setImmediate(turn);
-    const first = hints.refresh();
+    const first = findings.refresh();
     const newest: ConfigSnapshot = new Map([['/queue/simple', queues('new').get('/queue/simple')?.slice(0, 2) ?? []]]);
     source.snapshot = newest;
-    await hints.refresh();
+    await findings.refresh();
     waiting = false;
     await first;
     expect(turns).toBeGreaterThan(2);
-    expect(hints.findings.map(({ name }) => name)).toContain('q1');
-    expect(hints.findings.map(({ name }) => name)).not.toContain('q2');
-    const [{ row = 0, message = '' } = {}] = hints.findings;
-    expect(hints.of(row)).toContain(message);
+    expect(findings.findings.map(({ name }) => name)).toContain('q1');
+    expect(findings.findings.map(({ name }) => name)).not.toContain('q2');
+    const [{ row = 0, message = '' } = {}] = findings.findings;
+    expect(findings.of(row)).toContain(message);
   });
 });

@@ -11,10 +11,10 @@ interface Source {
 }
 
 /** Findings about the newest configuration, computed on request. */
-export class QueueHints {
+export class QueueFindings {
   readonly #source: Source;
   #findingsOf: ConfigSnapshot | undefined;
-  #looking: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #findings: readonly QueueFinding[] = [];
   #byRow: ReadonlyMap<number, string> = new Map();
 
@@ -23,19 +23,19 @@ export class QueueHints {
   }
 
   /**
-   * Computes findings about the present configuration, in slices: for ten thousand queues that takes half a second.
+   * Computes the findings about the present configuration in time slices, as ten thousand queues take half a second.
    */
   async refresh(): Promise<void> {
-    // The running computation may be about an older configuration; the next one is not.
-    for (let looks = 0; looks < 2 && !this.#isCurrent(); looks += 1) {
-      this.#looking ??= this.#find().finally(() => {
-        this.#looking = undefined;
+    // A computation that is already running may be about an older configuration; the second attempt is not.
+    for (let attempts = 0; attempts < 2 && !this.#isCurrent(); attempts += 1) {
+      this.#running ??= this.#find().finally(() => {
+        this.#running = undefined;
       });
-      await this.#looking;
+      await this.#running;
     }
   }
 
-  /** Findings of the last {@link refresh}. */
+  /** Findings that the last {@link refresh} computed. */
   get findings(): readonly QueueFinding[] {
     return this.#findings;
   }

@@ -6,12 +6,12 @@ import { listRevisions, revisionRows } from '../../../api/revisions.ts';
 import { useStatus } from '../../../api/status.ts';
 import { revert } from '../../../menu/undo.ts';
 import { useVisible } from '../../../ui/visibility.ts';
-import type { OwnWindowProps } from '../../window-props.ts';
+import type { StandaloneWindowProps } from '../../window-props.ts';
 import './history.css';
 import { messageOf } from '../../../ui/message-of.ts';
 import { foundRevisions, timeText, unknownUndo, upTo, whyNotUndone } from './revision-rows.ts';
 
-export default function History({ userGroup }: OwnWindowProps) {
+export default function History({ userGroup }: StandaloneWindowProps) {
   const id = useId();
   const visible = useVisible();
   const newest = useStatus((status) => status.revision);
