@@ -1,8 +1,8 @@
-//! Bursts: a higher rate while the average of the last while is low.
+//! Bursts: a queue may send at a higher rate while its recent average rate is low.
 //!
-//! The time over which the average is taken has sixteen slots. When a slot begins, a burst is allowed for it if the bits
-//! of the sixteen slots before, over their time, are below the threshold. Used by leaves (`leaf.rs`), classes of trees
-//! (`htb/links.rs`, `htb/shared_class.rs`) and PCQ (`kind/pcq.rs`).
+//! The averaging period is divided into sixteen slots. When a slot begins, a burst is allowed in it if the average rate
+//! of the sixteen slots before it is below the threshold. Used by leaves (`leaf.rs`), classes of trees (`htb/links.rs`,
+//! `htb/shared_class.rs`) and PCQ (`kind/pcq.rs`).
 
 use tollway_config::dataplane::QueueLimit;
 
@@ -13,7 +13,8 @@ const SLOTS: usize = 16;
 /// The average, and whether it allows a burst.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Burst {
-    /// Bits of the slots before the current one, by number modulo sixteen; that of the current one is the oldest.
+    /// Bits sent in each of the last sixteen slots, indexed by slot number modulo sixteen. The entry at the index of
+    /// the current slot is the oldest.
     slots: [u64; SLOTS],
     /// Sum of all slots, bits.
     sum: u64,
@@ -23,7 +24,7 @@ pub struct Burst {
     number: u64,
     /// Length of a slot, ns.
     slot: u64,
-    /// A burst is allowed below so many bits in sixteen slots.
+    /// A burst is allowed while `sum` is below this number of bits.
     threshold: u64,
     /// Highest rate in a burst, bits/s.
     limit: u64,
@@ -51,7 +52,7 @@ impl Burst {
         })
     }
 
-    /// Takes other limits; the average goes on if its time is the same.
+    /// Returns the state for new limits. The average is kept if the averaging period is the same.
     pub fn change(before: Option<Self>, limit: &QueueLimit, now: Now) -> Option<Self> {
         let mut new = Self::new(limit, now)?;
         if let Some(before) = &before {
@@ -60,7 +61,7 @@ impl Burst {
         Some(new)
     }
 
-    /// Restores the average of another one, if its time is the same.
+    /// Takes over the average of `left` if its averaging period is the same.
     pub fn restore(&mut self, left: &Self) {
         if left.slot == self.slot {
             *self = Self { threshold: self.threshold, limit: self.limit, ..left.clone() };
@@ -68,7 +69,7 @@ impl Burst {
         }
     }
 
-    /// Advances to the slot of this moment. `true` if it has changed whether a burst is allowed.
+    /// Advances to the slot of `now`. Returns whether [`Self::is_allowed`] has changed.
     #[inline]
     pub fn advance(&mut self, now: Now) -> bool {
         if now.0 < self.ends().0 { false } else { self.advance_slots(now) }
@@ -76,7 +77,7 @@ impl Burst {
 
     fn advance_slots(&mut self, now: Now) -> bool {
         let number = now.0 / self.slot;
-        // After sixteen empty slots nothing is left.
+        // After sixteen empty slots the sum is zero: further ones need not be advanced.
         for slot in self.number..number.min(self.number + SLOTS as u64 + 1) {
             if let Some(oldest) = self.slots.get_mut((slot % SLOTS as u64) as usize) {
                 self.sum = self.sum - *oldest + self.current;
@@ -88,7 +89,7 @@ impl Burst {
         before != self.allowed
     }
 
-    /// Counts what passes in the current slot.
+    /// Counts bytes that pass in the current slot.
     #[inline]
     pub fn count(&mut self, bytes: u64) {
         self.current = self.current.saturating_add(bytes.saturating_mul(8)).min(u64::MAX / 32);

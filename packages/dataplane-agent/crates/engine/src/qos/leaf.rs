@@ -1,4 +1,4 @@
-//! A leaf: its bucket, its counters, and what waits.
+//! A leaf: its token bucket, its counters and its waiting packets.
 
 use std::mem::offset_of;
 
@@ -18,31 +18,32 @@ use crate::time::Now;
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Leaf {
-    /// When packets may go.
+    /// Token bucket, which decides when packets may be sent.
     pub bucket: TokenBucket,
-    /// Class in this configuration.
+    /// Class of the leaf in the current configuration.
     pub class: ClassId,
     /// L3 bytes that passed.
     bytes: u64,
     /// Wire segments that passed.
     packets: u64,
-    /// Second in which [`LeafQueue::meter`] was read, above eight bits of [`leaf_flag`].
+    /// Bits 8 to 31: second in which [`LeafQueue::meter`] was last updated. Bits 0 to 7: [`leaf_flag`].
     word: u32,
-    /// Wire segments that wait; [`UNOWNED`] while another worker may have the queue.
+    /// Wire segments that wait; [`UNOWNED`] while another worker may own the queue.
     pub waiting: u32,
 }
 
-/// Properties of a leaf; without any it has a bucket of its own, and a packet passes while none waits.
+/// Flags of a leaf. A leaf without any flag has a token bucket of its own, and a packet passes at once if none waits
+/// and the bucket has tokens.
 pub mod leaf_flag {
-    /// The leaf borrows from a class above: the tree decides.
+    /// The leaf has a parent class: the tokens of the class tree decide, not the leaf's bucket.
     pub const TREE: u32 = 1;
-    /// The queue kind sees every packet.
+    /// Every packet goes through the queue kind, even when none waits.
     pub const EVERY_PACKET: u32 = 2;
     /// The leaf has bursts.
     pub const BURST: u32 = 4;
-    /// The leaf is watched: see `queues/watch.rs`.
+    /// Events of the leaf are recorded: see `queues/watch.rs`.
     pub const WATCHED: u32 = 8;
-    /// The port behind it takes nothing.
+    /// The port to which the leaf sends accepts no packets.
     pub const BLOCKED: u32 = 16;
     /// Every bit.
     pub const ALL: u32 = 0xff;
@@ -63,17 +64,17 @@ const _: () = assert!(size_of::<Leaf>() == 64);
 pub struct LeafQueue {
     /// The packets, and the discipline of its queue type.
     pub kind: LeafQdisc,
-    /// The leaf before it in the list of its class of lengths.
+    /// Previous leaf in the list of leaves of the same length class; see [`super::longest`].
     pub previous: LeafId,
-    /// The leaf after it there.
+    /// Next leaf in that list.
     pub next: LeafId,
-    /// Class of lengths in which it is listed; see [`super::longest`].
+    /// Length class in which the leaf is listed; see [`super::longest`].
     pub listed: u8,
     /// Position on the paths of packets: see [`Class::rank`](super::forest::Class::rank).
     pub rank: u8,
     /// Scheduling of the leaf.
     pub scheduled: Scheduled,
-    /// Index of its row among those of this configuration.
+    /// Index of the leaf's row among the rows of the current configuration.
     pub row: u32,
     waits: Waits,
     /// Identity of the leaf's class.
@@ -89,7 +90,7 @@ pub struct LeafQueue {
     /// Wire segments marked, at the last reset.
     marked: u64,
     meter: Meter,
-    /// Wire segments of TCP that came to it out of order.
+    /// TCP wire segments that arrived at the leaf out of order.
     pub out_of_order: u64,
 }
 
@@ -98,9 +99,9 @@ const _: () = assert!(size_of::<LeafQueue>() == 192 && offset_of!(LeafQueue, wai
 /// Scheduling of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheduled {
-    /// Not: nothing waits.
+    /// Not scheduled: nothing waits.
     No,
-    /// By the timing wheel.
+    /// A timer is armed in the timing wheel.
     Timer,
     /// The leaf is in the list of leaves that are due.
     Due,
@@ -132,14 +133,14 @@ impl Waited {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Waits {
-    /// Times of the leaf's present second.
+    /// Waiting times in the current second of the meter.
     begun: Waited,
-    /// Times of the second before.
+    /// Waiting times in the second before.
     last: Waited,
 }
 
 impl Leaf {
-    /// A leaf with a full bucket, of a queue that this worker has yet to take.
+    /// A leaf with a full bucket. This worker does not own its queue yet.
     pub fn new(class: ClassId, limit: &QueueLimit, now: Now) -> Self {
         Self {
             bucket: TokenBucket::new(limit.max_limit, limit.bucket_ms, now),
@@ -166,12 +167,12 @@ impl Leaf {
         self.word >> 8
     }
 
-    /// Seconds since the one in which its meter was read last.
+    /// Seconds since the second in which the meter was last updated.
     fn age(&self, now: Now) -> u32 {
         second(now).wrapping_sub(self.second()) & SECONDS
     }
 
-    /// Whether another worker may have the queue.
+    /// Whether another worker may own the queue.
     #[inline]
     pub fn is_unowned(&self) -> bool {
         self.waiting == UNOWNED
@@ -182,14 +183,14 @@ impl Leaf {
         if self.is_unowned() { 0 } else { self.waiting }
     }
 
-    /// Counts and charges a packet that goes.
+    /// Counts a packet that is sent, and charges the bucket.
     #[inline]
     pub fn pass(&mut self, segments: u32, bytes: u64) {
         self.bucket.charge(bytes);
         self.count(segments, bytes);
     }
 
-    /// Counts a packet that goes, charged elsewhere.
+    /// Counts a packet that is sent. The caller charges it to the class tree.
     #[inline]
     pub fn count(&mut self, segments: u32, bytes: u64) {
         self.bytes = self.bytes.wrapping_add(bytes);
@@ -209,7 +210,7 @@ impl Leaf {
 }
 
 impl LeafQueue {
-    /// An empty one. `salt`: see [`Self::seed`].
+    /// An empty queue. `salt`: see [`Self::seed`].
     pub fn new(identity: Identity, row: u32, kind: &QueueType, salt: u64) -> Self {
         Self {
             kind: LeafQdisc::new(kind, seed(identity, salt)),
@@ -244,14 +245,14 @@ impl LeafQueue {
         tollway_prefetch::fetch_to_write(&self.kind);
     }
 
-    /// Prefetches what a dequeue needs beside that.
+    /// Prefetches the cache line that a dequeue needs in addition to that of [`Self::prefetch`].
     #[inline]
     pub fn prefetch_waits(&self) {
         tollway_prefetch::fetch_to_write(&self.waits);
     }
 
-    /// Key of the hash and of the random numbers of its queue. `salt` is secret: with a known hash an attacker could
-    /// choose flows that share a queue with another's.
+    /// Seed of the hash and of the random numbers of the queue kind. `salt` is secret: with a known hash an attacker
+    /// could choose flows that share a sub-queue with another host's flow.
     pub fn seed(&self, salt: u64) -> u64 {
         seed(self.identity, salt)
     }
@@ -271,7 +272,7 @@ impl LeafQueue {
         }
     }
 
-    /// Counts and charges a packet that goes.
+    /// Counts a packet that is sent, and charges the bucket.
     #[inline]
     pub fn pass(&mut self, hot: &mut Leaf, segments: u32, bytes: u64) {
         hot.pass(segments, bytes);
@@ -299,9 +300,9 @@ impl LeafQueue {
         self.kind.marked().wrapping_sub(self.marked)
     }
 
-    /// Takes another queue type: another kind of queue is filled with what the old one held, in its order.
+    /// Replaces the queue by one of another kind, which holds the waiting packets already. Returns the old one.
     pub fn replace(&mut self, kind: LeafQdisc) -> LeafQdisc {
-        // Counters go on.
+        // The count of marked segments continues across the replacement.
         self.marked = self.marked.wrapping_sub(self.kind.marked());
         std::mem::replace(&mut self.kind, kind)
     }
@@ -328,7 +329,7 @@ fn second(now: Now) -> u32 {
     meter::second(now) & SECONDS
 }
 
-/// Leaves hash and draw each in its way.
+/// Seed of a leaf. It differs between leaves, so that each hashes flows and draws random numbers differently.
 fn seed(identity: Identity, salt: u64) -> u64 {
     let name = u64::from(identity.row) << 8 | identity.part as u64;
     random::split_mix((salt ^ name.wrapping_mul(random::STEP)).wrapping_add(random::STEP))

@@ -1,14 +1,14 @@
-//! Which leaf has the longest queue, to a power of two, without looking at all of them.
+//! Finds a leaf whose queue is the longest, to within a factor of two, without looking at every leaf.
 //!
-//! A leaf whose queue has shrunk by one class stays listed in its old class until [`Longest::first`] meets it: most
-//! lengths oscillate, and each move would write to the neighbours in the list.
+//! A leaf whose queue has shrunk by one class stays listed in its old class until [`Longest::first`] finds it there:
+//! most queue lengths oscillate, and each move writes to the neighbours in the list.
 
 use super::leaf::LeafQueue;
 use crate::ids::LeafId;
 
 const CLASSES: usize = 33;
 
-/// Leaves by the power of two of their frames.
+/// Lists of leaves by length class: the power of two of the number of waiting frames.
 #[derive(Debug)]
 pub struct Longest {
     heads: [LeafId; CLASSES],
@@ -21,13 +21,13 @@ impl Default for Longest {
     }
 }
 
-/// 0 for an empty queue.
+/// Length class of a queue of `frames` frames; 0 for an empty one.
 fn length_class(frames: u32) -> usize {
     (u32::BITS - frames.leading_zeros()) as usize
 }
 
 impl Longest {
-    /// A leaf's queue has so many frames now.
+    /// Records that a leaf's queue holds `frames` frames now.
     #[inline]
     pub fn update(&mut self, queues: &mut [LeafQueue], leaf: LeafId, frames: u32) {
         let Some(queue) = queues.get(leaf.index()) else { return };
@@ -37,7 +37,7 @@ impl Longest {
         }
     }
 
-    /// A leaf of the longest ones.
+    /// Returns a leaf of the highest occupied length class.
     pub fn first(&mut self, queues: &mut [LeafQueue]) -> Option<LeafId> {
         loop {
             let listed = (u64::BITS - 1).checked_sub(self.occupied.leading_zeros())? as usize;

@@ -1,10 +1,10 @@
-//! What passed a queue or a class in the last full second.
+//! Packets and bytes that passed a queue or a class in the last full second.
 
 use crate::time::Now;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Packets and bytes that passed by some time.
+/// Counts of packets and bytes that have passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Wire segments.
@@ -33,19 +33,19 @@ impl Passed {
     }
 }
 
-/// Counts at the turn of a second. The second in which it was read last is kept by its owner, beside what each packet
-/// accesses.
+/// Counts at the boundaries of seconds. The owner of a meter keeps the second in which the meter was last updated, in a
+/// cache line that every packet accesses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meter {
-    /// Count at the beginning of that second.
+    /// Counts when that second began.
     begin: Passed,
-    /// What passed in the second before.
+    /// Counts of the second before.
     last: Passed,
 }
 
 impl Meter {
-    /// What passed in the last full second. `passed` is the count now, `age` the number of seconds since the one in which
-    /// the meter was read last.
+    /// Returns the counts of the last full second. `passed` is the total now, `age` the number of seconds since the
+    /// second in which the meter was last updated.
     pub fn last_second(&self, age: u32, passed: Passed) -> Passed {
         match age {
             0 => self.last,
@@ -60,7 +60,7 @@ impl Meter {
     }
 }
 
-/// Number of the second.
+/// Number of the second in which `now` lies.
 pub fn second(now: Now) -> u32 {
     (now.0 / NS_PER_SECOND) as u32
 }

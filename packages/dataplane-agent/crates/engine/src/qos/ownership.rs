@@ -1,7 +1,8 @@
-//! Which worker owns a queue. A queue's buckets and packets are with one worker at a time, the owner: the worker to which
-//! its first packet came. Other workers hand their packets over to it. An owner that gets nothing but packets of others
-//! for a while releases the queue, so that the worker of the flow takes it and no other one is woken for its packets. An
-//! owner that is about to sleep releases the queues that others use as well.
+//! Which worker owns a queue. The token buckets and packets of a queue belong to one worker at a time, the owner: the
+//! worker at which the first packet of the queue arrived. Other workers hand their packets over to the owner. An owner
+//! that for a while gets only packets handed over by others releases the queue, so that the worker that receives the
+//! flow becomes the owner and no second worker is woken for its packets. An owner that is about to sleep also releases
+//! the queues that other workers use.
 //!
 //! ```text
 //!  free ──a packet at A──► owned by A ──only packets of others, none waiting, none in flight──► free
@@ -9,8 +10,8 @@
 //! ```
 //!
 //! One atomic step reads the owner and counts the packet as in flight. The queue is released only when all packets in
-//! flight have been acknowledged, that is, have left the router. So packets of a flow are not reordered: what the old
-//! owner sends has left before the next one takes the queue.
+//! flight have been acknowledged, that is, have left the router. So packets of a flow are not reordered: the packets of
+//! the old owner have left before the next worker takes the queue.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
@@ -21,24 +22,24 @@ use crate::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time::Now;
 
-/// Bits of [`Ownership::word`] that count packets in flight; above them the worker's number plus one. A blocked port
-/// keeps packets from being acknowledged for as long as it is blocked: at 10 million a second the counter lasts for
-/// months.
+/// Number of low bits of [`Ownership::word`] that count packets in flight. The bits above are the number of the owner
+/// plus one, 0 without an owner. A blocked port keeps packets from being acknowledged for as long as it is blocked: at
+/// 10 million a second the counter lasts for months.
 const IN_FLIGHT_BITS: u32 = 47;
 const IN_FLIGHT: u64 = (1 << IN_FLIGHT_BITS) - 1;
 
 /// Most leaves of a row: upload, download and total.
 pub const ROW_PARTS: usize = 3;
 
-/// The owner of a queue, and the tokens of its buckets while it has none.
+/// The owner of a queue, and the tokens of the queue's buckets while it has no owner.
 #[derive(Debug)]
 pub struct Ownership {
     word: AtomicU64,
     /// Tokens of each part of the queue, bits, and when they were counted.
     buckets: [(AtomicI64, AtomicU64); ROW_PARTS],
-    /// Averages of those that have bursts.
+    /// Burst averages of the parts that have bursts.
     bursts: Mutex<[Option<Box<Burst>>; ROW_PARTS]>,
-    /// Number plus one of the worker that owned it last.
+    /// Number of the last owner plus one; 0 if there was none.
     last_owner: AtomicU32,
 }
 
@@ -53,13 +54,13 @@ pub enum AcquireOutcome {
 
 impl Ownership {
     fn new() -> Self {
-        // More than any bucket holds: a queue begins with full ones.
+        // More than any bucket holds, so that a new queue begins with full buckets.
         let full = || (AtomicI64::new(i64::MAX), AtomicU64::new(0));
         let (word, bursts, last_owner) = (AtomicU64::new(0), Mutex::default(), AtomicU32::new(0));
         Self { word, buckets: [full(), full(), full()], bursts, last_owner }
     }
 
-    /// Takes the queue for `worker` if it has no owner; else counts a packet in flight to the owner.
+    /// Makes `worker` the owner unless another worker is; in that case counts one packet in flight to that owner.
     pub fn acquire(&self, worker: u32) -> AcquireOutcome {
         let mut word = self.word.load(Ordering::Acquire);
         loop {
@@ -74,23 +75,23 @@ impl Ownership {
         }
     }
 
-    /// Counts a packet in flight that has passed the queue, on to another worker. Only for the owner.
+    /// Counts a packet as in flight that has passed the queue and is handed over to another worker. Only for the owner.
     pub fn note_in_flight(&self) {
-        // Always succeeds, as the function always gives a value.
+        // `fetch_update` does not fail, as the function always returns a value.
         let _ = self
             .word
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(one_more_in_flight(word)));
     }
 
-    /// Takes packets from the count of those in flight that have left the router, or will never arrive.
+    /// Subtracts packets from the count of those in flight: they have left the router, or will never arrive.
     pub fn acknowledge(&self, packets: u64) {
         let less = |word: u64| Some(word & !IN_FLIGHT | (word & IN_FLIGHT).saturating_sub(packets));
-        // Always succeeds, as the function always gives a value.
+        // `fetch_update` does not fail, as the function always returns a value.
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
     }
 
-    /// Releases the queue, with the tokens of its buckets (bits, and when they were counted), unless packets are in
-    /// flight to `worker`, the owner.
+    /// Releases the queue of `worker`, the owner, unless packets are in flight. `tokens` are the tokens of its buckets,
+    /// bits, and when they were counted. Returns whether the queue was released.
     pub fn release(&self, worker: u32, tokens: [(i64, Now); ROW_PARTS]) -> bool {
         let own = owned_by(worker);
         if self.word.load(Ordering::Acquire) != own {
@@ -121,8 +122,8 @@ impl Ownership {
         }
     }
 
-    /// Restores the average of a part's bursts as the worker left it that had the queue before. Only for the worker
-    /// that has just taken it.
+    /// Restores the burst average of a part that the previous owner stored. Only for the worker that has just taken the
+    /// queue.
     pub fn restore_burst(&self, part: usize, burst: &mut Burst) {
         let bursts = self.bursts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(left) = bursts.get(part).and_then(Option::as_ref) {
@@ -130,14 +131,14 @@ impl Ownership {
         }
     }
 
-    /// Releases the queue whatever is in flight: it is not in the configuration of `worker` any more.
+    /// Releases the queue of `worker` even if packets are in flight: it is no longer in the configuration of `worker`.
     pub fn release_unconditionally(&self, worker: u32) {
         let gone = |word: u64| (word & !IN_FLIGHT == owned_by(worker)).then_some(0);
         let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, gone);
     }
 
-    /// Tokens of the buckets as they were when the queue was released, bits, and when that was. Only for the worker that
-    /// has just taken it.
+    /// Returns the tokens of the buckets that were stored when the queue was released, bits, and when they were
+    /// counted. Only for the worker that has just taken the queue.
     pub fn tokens(&self) -> [(i64, Now); ROW_PARTS] {
         self.buckets
             .each_ref()
@@ -165,23 +166,24 @@ impl Default for Ownerships {
 }
 
 impl Ownerships {
-    /// Locks them to look many up. Workers look up while they take over a configuration, at no other time.
+    /// Locks the map for several lookups. Workers look ownerships up only while they take over a configuration.
     pub fn lock(&self) -> LockedOwnerships<'_> {
         LockedOwnerships(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// [`Ownerships`], locked to be looked up.
+/// [`Ownerships`], locked for lookups.
 #[derive(Debug)]
 pub struct LockedOwnerships<'a>(MutexGuard<'a, HashMap<Identity, Weak<Ownership>>>);
 
 impl LockedOwnerships<'_> {
-    /// The one of a row, by its first part, the same for every worker that has the row in its configuration.
+    /// Returns the ownership of a row, by the identity of its first part. Every worker that has the row in its
+    /// configuration gets the same one.
     pub fn of(&mut self, row: Identity) -> Arc<Ownership> {
         if let Some(known) = self.0.get(&row).and_then(Weak::upgrade) {
             return known;
         }
-        // Those of queues that are gone are cleared away now and then.
+        // Removes the entries of queues that no longer exist, before the map has to grow.
         if self.0.len() == self.0.capacity() {
             self.0.retain(|_, known| known.strong_count() != 0);
         }

@@ -1,4 +1,4 @@
-//! Prefetching of leaves and frames into the CPU cache. With thousands of leaves, each of which few packets meet, nearly
+//! Prefetching of leaves and frames into the CPU cache. With thousands of leaves, each used by few packets, nearly
 //! every access to a leaf would be a cache miss.
 //!
 //! ```text
@@ -12,14 +12,16 @@ use super::queues::Queues;
 use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
 
-/// Turns before its own at which a leaf is prefetched.
+/// Number of turns ahead at which a leaf is prefetched.
 const LEAF_DISTANCE: usize = 8;
-/// Packets between the prefetch of the first frame of a queue and its use; finding the frame reads the leaf.
+/// Number of turns ahead at which the first frame of a leaf is prefetched: after the leaf, which is read to find the
+/// frame.
 const FRAME_DISTANCE: usize = 4;
 
-/// Packets before its own at which the leaf of a packet is prefetched, where leaves are in trees.
+/// Number of packets ahead at which the leaf of a packet is prefetched, where leaves are in trees.
 pub(crate) const PREFETCH_DISTANCE: usize = 8;
-/// Packets between the prefetch of the HTB class of a leaf and its use; finding the class reads the leaf.
+/// Number of packets ahead at which the HTB class of a packet's leaf is prefetched: after the leaf, which is read to
+/// find the class.
 const CLASS_DISTANCE: usize = 4;
 
 /// The first leaves of the packets that come next.
@@ -36,7 +38,8 @@ impl Default for LeafPrefetch {
 }
 
 impl LeafPrefetch {
-    /// The first leaf of the current packet. Prefetches that of the queue `later`, [`PREFETCH_DISTANCE`] packets on.
+    /// Returns the first leaf of the current packet. Prefetches the first leaf of `later`, the queue of the packet that
+    /// comes [`PREFETCH_DISTANCE`] packets later.
     #[inline(always)]
     pub(crate) fn advance<F: Frame>(&mut self, queues: &Queues<F>, later: QueueRef) -> LeafId {
         let index = self.at % PREFETCH_DISTANCE;
@@ -55,7 +58,7 @@ impl LeafPrefetch {
     }
 }
 
-/// So many leaves stay in the cache without prefetching: 64 KiB.
+/// Number of leaves that stay in the cache without prefetching: 64 KiB.
 const CACHED_LEAVES: usize = 1024;
 
 impl<F: Frame> Queues<F> {
@@ -81,7 +84,7 @@ impl<F: Frame> Queues<F> {
         !self.htb.is_empty()
     }
 
-    /// The leaf to which a queue leads first, or the id of none.
+    /// The first leaf of a queue reference, or an id of no leaf.
     #[inline]
     pub fn first_leaf(&self, queue: QueueRef) -> LeafId {
         if queue.is_path() {
@@ -91,7 +94,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Brings a leaf into the cache by reading it; what is returned is of no use.
+    /// Brings a leaf into the cache by reading it. The returned value has no meaning.
     #[inline]
     pub fn preload(&self, leaf: LeafId) -> u32 {
         let Some(hot) = self.leaves.get(leaf.index()) else { return 0 };
@@ -106,7 +109,7 @@ impl<F: Frame> Queues<F> {
         hot.waiting
     }
 
-    /// The leaf to which a queue leads first.
+    /// The first leaf of a queue reference.
     #[inline]
     pub fn first(&self, queue: QueueRef) -> Option<LeafId> {
         match queue.kind() {
@@ -116,7 +119,8 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Prefetches what an enqueue needs, if packets wait in the leaf; some time after [`Self::preload`].
+    /// Prefetches what an enqueue needs, if packets wait in the leaf. To be called some packets after
+    /// [`Self::preload`].
     #[inline]
     pub fn prefetch_end(&self, leaf: LeafId) {
         if let (Some(hot), Some(queue)) = (self.leaves.get(leaf.index()), self.leaf_queues.get(leaf.index()))
@@ -126,7 +130,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Prefetches leaves and frames that will be sent a few turns from now.
+    /// Prefetches the leaves and frames that will be served a few turns from now.
     #[inline]
     pub(super) fn prefetch_due(&self) {
         let later = |turns: usize| {

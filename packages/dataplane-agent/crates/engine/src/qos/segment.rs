@@ -21,9 +21,9 @@ pub struct Piece<F> {
 /// Wire segments of a super-frame that did not become pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Unsegmented {
-    /// The source had no frame for them.
+    /// Segments for which the source had no frame.
     pub without_frame: u32,
-    /// Segments behind the last piece that was wanted.
+    /// Segments after the last piece that `take` wanted.
     pub unwanted: u32,
 }
 
@@ -42,7 +42,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `None` for what cannot be segmented.
+    /// Returns `None` for a frame that cannot be segmented.
     pub fn of(meta: &Meta, vnet: &VnetState) -> Option<Self> {
         let protocol = match vnet.gso {
             Gso::Tcp4 => ipv4::TCP,
@@ -81,8 +81,8 @@ impl Layout {
         (self.headers - self.l3 + self.size) as u64
     }
 
-    /// Segments `frame` into pieces of at most `together` wire segments, fewer if a frame of the source does
-    /// not hold so many, for as long as `take` says that it wants more.
+    /// Segments `frame` into pieces of at most `together` wire segments, fewer if a frame of the source does not hold
+    /// so many, until `take` returns `false`.
     pub fn split<F: Frame, S: FrameSource<F>>(
         &self,
         frame: &F,
@@ -155,9 +155,10 @@ impl Layout {
     }
 }
 
-/// Writes what differs between the segments of a super-frame in their IPv4 and UDP headers, lengths, identification and
-/// checksums. `ip` is the `number`-th segment from its IPv4 header on, which is `header` bytes long; with `partial` its
-/// transport checksum is left to whoever sends it. `None` if the headers are not there.
+/// Writes the fields of the IPv4 and transport headers that differ between the segments of a super-frame: lengths,
+/// identification and checksums. `ip` is the `number`-th segment from its IPv4 header on, which is `header` bytes long;
+/// with `partial` the transport checksum is only that of the pseudo-header, and the sender completes it. Returns `None`
+/// if the headers are missing.
 #[inline(always)]
 pub(crate) fn finish_headers(
     ip: &mut [u8],

@@ -11,7 +11,7 @@ pub type NodeId = u32;
 
 const NIL: NodeId = u32::MAX;
 
-/// A frame that waits, complete.
+/// A waiting frame, with everything needed to send it.
 #[derive(Debug)]
 pub struct Waiting<F> {
     /// The frame.
@@ -26,21 +26,21 @@ pub struct Waiting<F> {
     pub segments: u32,
     /// The flow cache forwarded it.
     pub fast: bool,
-    /// The router's own, not forwarded.
+    /// The router itself sent the packet; it is not forwarded.
     pub own: bool,
     /// The tag by which a trace knows the packet while it waits (`trace::tag`); 0 without a trace. A tag is shorter
     /// than the number of the packet.
     pub trace: u16,
     /// Source before and destination after translation, by which its queue was found.
     pub addresses: (u32, u32),
-    /// The leaves that are still before it, this one included, if there are several or it takes more than its
-    /// addresses to find them.
+    /// Queue path from the leaf in which the frame waits on. Set only if there are several leaves, or if finding them
+    /// takes more than the addresses.
     pub queue: QueueRef,
     /// When it began to wait, at whichever worker.
     pub enqueued: Now,
 }
 
-// With a frame of the pool, which takes four words, nothing is left over: another field makes each node longer.
+// With a frame of the pool, which takes four words, there is no padding: another field makes each node longer.
 const _: () = assert!(size_of::<Waiting<[u64; 4]>>() == 88);
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ struct SlabNode<F> {
     next: NodeId,
 }
 
-/// The nodes.
+/// The nodes of all waiting frames.
 #[derive(Debug)]
 pub struct Slab<F> {
     nodes: Vec<SlabNode<F>>,
@@ -61,7 +61,7 @@ pub struct Slab<F> {
 }
 
 impl<F: Frame> Slab<F> {
-    /// Room for so many frames, which may keep so many bytes of memory.
+    /// A slab for at most `max_frames` frames, which occupy at most `max_footprint` bytes of memory.
     pub fn new(max_frames: u32, max_footprint: u64) -> Self {
         Self {
             nodes: Vec::with_capacity(max_frames as usize),
@@ -73,12 +73,12 @@ impl<F: Frame> Slab<F> {
         }
     }
 
-    /// Whether a frame that keeps so many bytes has room.
+    /// Whether there is room for a frame that occupies `footprint` bytes of memory.
     pub fn has_room(&self, footprint: u64) -> bool {
         self.used < self.max_frames && self.footprint.saturating_add(footprint) <= self.max_footprint
     }
 
-    /// Puts a frame in; [`Self::has_room`] was asked.
+    /// Inserts a frame. The caller has checked [`Self::has_room`].
     #[inline]
     pub fn insert(&mut self, waiting: Waiting<F>) -> NodeId {
         self.used += 1;
@@ -97,7 +97,7 @@ impl<F: Frame> Slab<F> {
         }
     }
 
-    /// Takes a frame out.
+    /// Removes a frame and returns it.
     #[inline]
     pub fn remove(&mut self, node: NodeId) -> Option<Waiting<F>> {
         let slab_node = self.nodes.get_mut(node as usize)?;
@@ -135,7 +135,7 @@ impl<F> Slab<F> {
         self.used
     }
 
-    /// Two frames change places.
+    /// Exchanges the frames of two nodes.
     pub fn swap(&mut self, a: NodeId, b: NodeId) {
         let (low, high) = (a.min(b) as usize, a.max(b) as usize);
         if let Some((front, back)) = self.nodes.split_at_mut_checked(high)
@@ -152,7 +152,7 @@ impl<F> Slab<F> {
     }
 }
 
-/// Places linked in order.
+/// A queue of nodes, linked in order.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeQueue {
     first: NodeId,

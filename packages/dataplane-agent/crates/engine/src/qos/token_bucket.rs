@@ -1,32 +1,34 @@
-//! A token bucket: what may pass in a time, exact in the long run.
+//! A token bucket: bounds the bits that pass in any time, exact in the long run.
 //!
-//! Tokens are bits. A packet may pass while the bucket is not below zero, and is charged in full, so that
-//! over any time `t` at most `rate × t + depth + one packet` passes. What a refill leaves of a bit is
-//! carried, so no rounding adds up.
+//! Tokens are bits. A packet may pass while the bucket is not below zero, and is charged in full, so that over any time
+//! `t` at most `rate × t + depth + one packet` passes. The fraction of a bit that a refill leaves is carried over, so
+//! rounding errors do not add up.
 //!
-//! A class of a tree has `ClassTokens` (`htb/class_tokens.rs`) instead: two balances that are filled at once,
-//! debts that are forgotten some day, and a rate that is none, which a bucket does not tell from unlimited. The arithmetic
-//! of both is below; as a type of its own, a balance with its remainder would not fit into the 36 bytes of a bucket.
+//! A class of a tree has `ClassTokens` (`htb/class_tokens.rs`) instead: two token counts that are filled at the same
+//! time, debts that are bounded, and a rate of zero that differs from an unlimited one, which it does not in a bucket.
+//! The arithmetic of both is below. With a type for a token count and its remainder, a bucket would not fit into 36
+//! bytes.
 
 use crate::time::Now;
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Highest rate, bits/s: sums below stay within 64 bits.
+/// Highest rate, bits/s. With it the sums below stay within 64 bits.
 pub const MAX_RATE: u64 = 1_000_000_000_000;
 
-/// Longest time whose tokens a bucket holds, ms.
+/// Maximum depth of a bucket, as the time in which its rate fills it, ms.
 pub const MAX_DEPTH_MS: u32 = 10_000;
 
-/// Tokens beyond the depth that a bucket may gather while packets wait, as a time, ns: a worker that serves late
-/// catches up.
+/// While packets wait, a bucket holds up to the tokens of this time, ns, even if its depth is less, so that a worker
+/// that serves late catches up.
 pub(super) const LATENESS: u64 = 10_000_000;
 
-/// The bucket. A rate of 0 is no limit. 36 bytes: what else a packet needs of a leaf is in the same cache line.
+/// The bucket. A rate of 0 is no limit. It has 36 bytes, so that the other fields that a packet needs of a leaf fit
+/// into the same cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(4))]
 pub struct TokenBucket {
-    /// Bits that may pass; below zero what has passed too early.
+    /// Bits that may pass; below zero the debt of packets that have passed.
     tokens: i64,
     /// When it was filled last.
     filled: Now,
@@ -39,15 +41,15 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket that `rate` bits/s fill to what they bring in `depth_ms`.
+    /// A full bucket that is filled at `rate` bits/s and holds the bits of `depth_ms` ms.
     pub fn new(rate: u64, depth_ms: u32, now: Now) -> Self {
         let rate = rate.min(MAX_RATE);
         let depth = depth(rate, depth_ms);
         Self { tokens: depth, filled: now, rate, depth, remainder: 0 }
     }
 
-    /// Takes another rate and depth. Tokens and debts stay, as far as the new depth holds them; a bucket
-    /// that had no limit begins full.
+    /// Changes rate and depth. Tokens and debts are kept, tokens up to the new depth. A bucket that had no limit begins
+    /// full.
     pub fn change(&mut self, rate: u64, depth_ms: u32, now: Now, waiting: bool) {
         let rate = rate.min(MAX_RATE);
         let depth = depth(rate, depth_ms);
@@ -63,7 +65,7 @@ impl TokenBucket {
         self.tokens = self.tokens.min(depth);
     }
 
-    /// Takes another rate, while it has one and keeps one; tokens and depth stay.
+    /// Changes the rate, unless the old or the new one is 0. Tokens and depth are kept.
     pub fn set_rate(&mut self, rate: u64, now: Now, waiting: bool) {
         if self.rate != 0 && rate != 0 {
             self.fill(now, waiting);
@@ -77,17 +79,17 @@ impl TokenBucket {
         self.rate
     }
 
-    /// Bits in it; below zero what has passed too early.
+    /// Tokens, bits; below zero for a debt.
     pub const fn tokens(&self) -> i64 {
         self.tokens
     }
 
-    /// Most bits in it.
+    /// Depth, bits.
     pub const fn depth(&self) -> i64 {
         self.depth
     }
 
-    /// Restores the tokens that another worker left, bits, as they were at `counted`.
+    /// Restores the tokens that the previous owner stored, bits, counted at `counted`.
     pub fn restore(&mut self, tokens: i64, counted: Now) {
         *self = Self { tokens: tokens.min(self.depth), filled: counted, remainder: 0, ..*self };
     }
@@ -97,7 +99,7 @@ impl TokenBucket {
         self.filled
     }
 
-    /// Adds what came in since the last time.
+    /// Adds the tokens that came in since the last fill.
     #[inline]
     pub fn fill(&mut self, now: Now, waiting: bool) {
         if now.0 <= self.filled.0 {
@@ -112,7 +114,7 @@ impl TokenBucket {
         self.tokens = refill(self.tokens, &mut self.remainder, self.rate, cap, elapsed);
     }
 
-    /// Whether a packet may pass, as it was filled last.
+    /// Whether a packet may pass, as of the last fill.
     #[inline]
     pub const fn is_open(&self) -> bool {
         self.rate == 0 || self.tokens >= 0
@@ -148,13 +150,14 @@ pub(super) fn depth(rate: u64, depth_ms: u32) -> i64 {
     (rate * u64::from(depth_ms.min(MAX_DEPTH_MS)) / 1000) as i64
 }
 
-/// Most tokens, bits: the depth, or what [`LATENESS`] brings while packets wait, if that is more.
+/// Maximum number of tokens, bits: the depth, or the tokens of [`LATENESS`] if packets wait and these are more.
 #[inline]
 pub(super) fn cap(depth: i64, rate: u64, waiting: bool) -> i64 {
     if waiting { depth.max((rate / (NS_PER_SECOND / LATENESS)) as i64) } else { depth }
 }
 
-/// Tokens, bits, `elapsed` ns later, at most `cap`. The remainder is of a bit, in 10⁻⁹; at the cap there is none.
+/// Returns the tokens, bits, after `elapsed` ns, at most `cap`. `remainder` is the fraction of a bit, in 10⁻⁹ bits; at
+/// the cap it is 0.
 #[inline]
 pub(super) fn refill(tokens: i64, remainder: &mut u32, rate: u64, cap: i64, elapsed: u64) -> i64 {
     let sum = tokens.saturating_add(earn(rate, elapsed, remainder));
@@ -166,7 +169,8 @@ pub(super) fn refill(tokens: i64, remainder: &mut u32, rate: u64, cap: i64, elap
     }
 }
 
-/// Whole bits that `elapsed` ns bring together with the remainder; what is left becomes the remainder.
+/// Returns the whole bits that come in during `elapsed` ns, with the remainder added. The fraction that is left becomes
+/// the new remainder.
 #[inline]
 fn earn(rate: u64, elapsed: u64, remainder: &mut u32) -> i64 {
     if elapsed < 10 * NS_PER_SECOND {
@@ -185,7 +189,7 @@ fn earn_long(rate: u64, elapsed: u64, remainder: &mut u32) -> i64 {
     i64::try_from(all / u128::from(NS_PER_SECOND)).unwrap_or(i64::MAX)
 }
 
-/// When tokens that are below zero, as they were at `filled`, are zero again.
+/// Returns when tokens that were below zero at `filled` reach zero.
 pub(super) fn paid_at(filled: Now, tokens: i64, remainder: u32, rate: u64) -> Now {
     let debt = u128::from(tokens.unsigned_abs()) * u128::from(NS_PER_SECOND);
     let wait = debt.saturating_sub(u128::from(remainder)).div_ceil(u128::from(rate.max(1)));

@@ -1,7 +1,7 @@
 //! Longest prefix match for IPv4: a trie of strides 16, 8 and 8.
 //!
-//! A lookup reads one to three cells. A cell holds a value or the number of a block of 256 cells below
-//! it. Few routes touch few cache lines of the root, whose 256 KiB are the only fixed cost.
+//! A lookup reads one to three cells. A cell holds a value or the number of a block of 256 cells below it. Few prefixes
+//! touch few cache lines of the root. The 256 KiB of the root are the only fixed cost.
 
 const BLOCK: usize = 256;
 /// Set in a cell that points to a block.
@@ -77,7 +77,7 @@ impl Trie {
     }
 }
 
-/// Sets the cells that share the leading bits of `at`, `free` bits being open.
+/// Sets all cells whose index differs from `at` only in the low `free` bits.
 fn fill(cells: &mut [u32], at: usize, free: u32, value: u32) {
     let from = at >> free << free;
     if let Some(cells) = cells.get_mut(from..from + (1 << free)) {

@@ -8,7 +8,7 @@ use crate::error::BuildError;
 use crate::firewall::rules::Intervals;
 use crate::qos::trie::Trie;
 
-/// Prefixes from which on a trie, whose root has its price, is worth it.
+/// Number of prefixes from which on a trie is worth the fixed cost of its root.
 const MANY: usize = 512;
 
 /// A prefix with its value.
@@ -17,7 +17,7 @@ pub(super) struct PrefixValue {
     pub address: u32,
     /// 0…32.
     pub len: u8,
-    /// Result for its addresses.
+    /// Value for the addresses in the prefix.
     pub value: u32,
 }
 
@@ -42,15 +42,16 @@ pub(super) fn network(row: RowId, prefix: &Prefix) -> Result<Option<(u32, u8)>, 
 /// A value below 2³¹ for each address.
 #[derive(Debug)]
 pub(super) enum AddressMap {
-    /// Two or three reads.
+    /// A lookup takes one to three reads.
     Trie(Trie),
-    /// Reads: the logarithm to base 16 of the number of intervals.
+    /// A lookup takes as many reads as the logarithm to base 16 of the number of intervals.
     Intervals(Intervals, Vec<u32>),
 }
 
 impl AddressMap {
-    /// `outside` for the addresses of no prefix; else what `within` makes of the value around a prefix and its own,
-    /// for the longest one that holds the address. Of equal ones each lies in the one before it.
+    /// Builds a map. An address in no prefix has the value `outside`. Any other has the value of the longest prefix
+    /// that contains it: `within` of the value of the enclosing prefix and of the prefix's own value. Of equal
+    /// prefixes, each is enclosed in the one before it.
     pub fn new(mut entries: Vec<PrefixValue>, outside: u32, within: impl Fn(u32, u32) -> u32) -> Self {
         if entries.len() < MANY {
             return Self::intervals(entries, outside, within);

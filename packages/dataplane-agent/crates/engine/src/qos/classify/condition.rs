@@ -23,7 +23,7 @@ pub(super) struct PacketFields<'a> {
     pub conditions: &'a [Option<Box<QueueCondition>>],
 }
 
-/// The other side of the targets.
+/// The condition `dst`, on the peer of the targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Peer {
     Anything,
@@ -32,11 +32,11 @@ enum Peer {
         mask: u32,
     },
     Interface(RowId),
-    /// A destination of an address family that is not forwarded.
+    /// A prefix of an address family that is not forwarded: matches no packet.
     Nothing,
 }
 
-/// At least one of the three.
+/// The conditions of a queue, of which there is at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueueCondition {
     peer: Peer,
@@ -46,7 +46,7 @@ pub(super) struct QueueCondition {
 }
 
 impl QueueCondition {
-    /// `None` when the queue takes all that goes to or comes from its targets.
+    /// Returns `None` if the queue takes all packets from and to its targets.
     pub fn of(queue: &SimpleQueue) -> Result<Option<Self>, BuildError> {
         let peer = match &queue.dst {
             None => Peer::Anything,
@@ -72,7 +72,7 @@ impl QueueCondition {
         Ok((!none).then(|| Self { peer, marks: marks.into(), time }))
     }
 
-    /// Whether it asks for more than the addresses and the time.
+    /// Whether it depends on more than the addresses and the time.
     pub fn asks_context(&self) -> bool {
         !self.marks.is_empty() || matches!(self.peer, Peer::Interface(_))
     }
@@ -82,8 +82,8 @@ impl QueueCondition {
         self.time.is_some()
     }
 
-    /// Whether a packet fits in this direction. `holds_ns` becomes at most the time for which the answer stays, if
-    /// the clock decides.
+    /// Whether a packet matches in this direction. If the time of day decides, `holds_ns` is reduced to the time for
+    /// which the answer stays the same, ns.
     pub fn fits(&self, packet: &PacketFields<'_>, direction: QueueDirection, holds_ns: &mut u64) -> bool {
         let (other, by) = match direction {
             QueueDirection::Upload => (packet.dst, packet.context.out_interface),

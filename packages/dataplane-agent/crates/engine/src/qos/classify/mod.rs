@@ -1,8 +1,10 @@
 //! Which queues take a packet: a leaf below `global`, a simple queue and its total, a leaf below the interface.
 //!
-//! Of the simple queues it is the first in list order that the packet fits, as download if its destination is in a
-//! target, else as upload if its source is; then the first of that one's children, and so on. Each list of queues is a
-//! [`siblings::Siblings`]. With plain queues two lookups per level decide, however many there are.
+//! The simple queue is the first in list order that the packet matches: as download if the packet's destination is in a
+//! target of the queue, else as upload if its source is. If that queue has children, it is the first child that the
+//! packet matches, and so on; a packet that matches no child is in no simple queue. Each list of queues is a
+//! [`siblings::Siblings`]. Without conditions and interface targets, two lookups per level decide, regardless of the
+//! number of queues.
 
 mod address_map;
 mod condition;
@@ -39,7 +41,7 @@ struct Queue {
     children: u32,
 }
 
-/// Classification of packets into queues, of one generation.
+/// Classification of packets into queues, for one generation of the configuration.
 #[derive(Debug, Default)]
 pub struct QueueTable {
     /// Queues by their position in the list.
@@ -59,7 +61,7 @@ pub struct QueueTable {
 }
 
 impl QueueTable {
-    /// Sorts out which queue takes what. IPv6 targets match nothing, as there is no IPv6 traffic.
+    /// Builds the classification of a configuration. IPv6 targets match nothing, as there is no IPv6 traffic.
     ///
     /// # Errors
     /// Names the row that has a prefix or time out of range.
@@ -136,17 +138,17 @@ impl QueueTable {
         self.asks_since = if begins { generation } else { before.asks_since };
     }
 
-    /// Whether what is known of packets that came under an older table still holds: see [`Self::still_relevant`].
+    /// Whether the contexts of packets that arrived under an older table are still valid: see [`Self::still_relevant`].
     pub fn keeps_context_of(&self, before: &Self) -> bool {
         self.asks_context && self.asks_since <= before.asks_since
     }
 
-    /// Whether the time decides about packets.
+    /// Whether the classification depends on the time of day.
     pub fn has_time(&self) -> bool {
         self.has_time
     }
 
-    /// Whether more than addresses and the time decides where packets go.
+    /// Whether the classification depends on more than addresses and the time.
     pub fn asks_context(&self) -> bool {
         self.asks_context
     }
@@ -156,7 +158,8 @@ impl QueueTable {
         self.digest == before.digest && (!self.asks_context || self.keeps_context_of(before))
     }
 
-    /// The leaves that a packet passes: destination after, source before its translation; wall clock, ns since 1970 UTC.
+    /// The leaves that a packet passes. `src` is the source before and `dst` the destination after translation;
+    /// `utc_ns` is the wall clock, ns since 1970 UTC.
     #[inline]
     pub fn path_classes(&self, src: Addr, dst: Addr, context: &Context, utc_ns: i64) -> PathClasses {
         self.path_classes_for(src, dst, context, utc_ns).0
@@ -204,7 +207,7 @@ impl QueueTable {
         }
     }
 
-    /// The simple queue that takes a packet, and as what.
+    /// The simple queue that takes a packet, and in which direction.
     #[inline]
     fn simple(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(&Queue, QueueDirection)> {
         let mut siblings = self.siblings.first()?;
@@ -219,8 +222,9 @@ impl QueueTable {
     }
 }
 
-/// Two of these differ in the salt alone, so that two tables whose digests agree in both are alike but for one chance in
-/// 2¹²⁸; a table that kept all of it would be larger than the queues themselves.
+/// Hash of everything that the classification depends on. A table has two that differ only in the salt: two tables
+/// whose hashes both agree are equal except with a probability of 2⁻¹²⁸. The hashed data itself would take more memory
+/// than the queues.
 fn digest(config: &DataplaneConfig, salt: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     salt.hash(&mut hasher);
@@ -237,15 +241,15 @@ fn digest(config: &DataplaneConfig, salt: u64) -> u64 {
     hasher.finish()
 }
 
-/// The total of a queue without children: its own, or else that of the nearest queue above that has one, unless
-/// others share that one through totals of their own.
+/// The total of a queue without children: its own, or else that of the nearest queue above that has one. `None` if that
+/// total is not a leaf, because other queues below it have totals of their own.
 fn total(
     queues: &[SimpleQueue],
     mut position: u32,
     parent: &impl Fn(&SimpleQueue) -> Option<u32>,
     forest: &Forest,
 ) -> Option<ClassId> {
-    // The forest has refused circles.
+    // The loop ends, as the forest has no cycles.
     loop {
         let queue = queues.get(position as usize)?;
         if let Some(id) = forest.find(Identity { row: queue.row, part: RowPart::Total }) {

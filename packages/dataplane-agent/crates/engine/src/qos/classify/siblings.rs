@@ -1,9 +1,9 @@
 //! Sibling queues: those without a parent, or the children of one. Finds the first one that a packet matches without
 //! comparing it with all of them.
 //!
-//! A *group* has the positions of the queues with one prefix, in list order and up to the first one that takes
-//! everything, and says which group holds the prefix around it. So a packet is compared with the conditional queues
-//! before the first unconditional one alone, and queues without conditions cost no more than a lookup.
+//! A *group* lists the positions of the queues with one target prefix, in list order up to the first queue without
+//! conditions, and refers to the group of the enclosing prefix. So a packet is compared only with the conditional
+//! queues before the first unconditional one, and queues without conditions cost no more than a lookup.
 
 use std::collections::BTreeMap;
 
@@ -19,23 +19,23 @@ struct Group {
     /// Start of the group's part of [`Siblings::positions`].
     from: u32,
     to: u32,
-    /// The group around it, or [`NOBODY`].
+    /// The group of the enclosing prefix, or [`NOBODY`].
     around: u32,
 }
 
-/// Queues that stand beside each other, see the module.
+/// Sibling queues; see the module.
 #[derive(Debug)]
 pub(super) struct Siblings {
     by_address: AddressMap,
     /// Ascending by row.
     by_interface: Vec<(RowId, Group)>,
-    /// Values of `by_address`; without any those are positions.
+    /// Groups, by the values of `by_address`. If there are none, these values are positions.
     groups: Vec<Group>,
     positions: Vec<u32>,
 }
 
 impl Siblings {
-    /// Those at these positions, ascending. `conditions` has one for each position of the whole list.
+    /// The siblings at `positions`, ascending. `conditions` has an entry for each position of the whole list.
     pub fn new(
         queues: &[SimpleQueue],
         positions: &[u32],
@@ -113,7 +113,7 @@ impl Siblings {
         Self { by_address, by_interface, groups: linked.into_inner(), positions }
     }
 
-    /// The first queue that a packet fits, and as what: as download if it does as both.
+    /// Position of the first queue that a packet matches, and in which direction: download if it matches in both.
     #[inline]
     pub fn first(&self, packet: &PacketFields<'_>, holds_ns: &mut u64) -> Option<(u32, QueueDirection)> {
         let (from, to) = (self.by_address.of(packet.src), self.by_address.of(packet.dst));
@@ -132,7 +132,7 @@ impl Siblings {
         }
     }
 
-    /// The first position below `best` that a packet fits as one of both, by the group of its address and by the
+    /// The first position below `best` that a packet matches in `direction`, by the group of its address and by its
     /// interface; `best` if there is none.
     fn best(
         &self,

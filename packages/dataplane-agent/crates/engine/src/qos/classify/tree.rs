@@ -21,7 +21,7 @@ impl Branch {
         self.marked.extend(marks.iter().map(|mark| (*mark, leaf)));
     }
 
-    /// The sort keeps the order of the list.
+    /// Sorts by mark and keeps the first leaf of each mark. The sort is stable: it keeps the order of the list.
     fn finish(&mut self) {
         self.marked.sort_by_key(|(mark, _)| *mark);
         self.marked.dedup_by_key(|(mark, _)| *mark);

@@ -2,7 +2,7 @@
 //!
 //! A class is one direction of a simple queue, its total, a node of `/queue/tree`, or the queue of an interface. A
 //! class with children distributes; one without is a leaf and holds packets. A class without a parent is a root.
-//! Which packets go into which leaf is said elsewhere ([`crate::qos::classify`]).
+//! [`crate::qos::classify`] decides which packets go into which leaf.
 
 mod build;
 
@@ -19,7 +19,7 @@ use crate::ids::QueueDirection;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
-/// Part of its row that a class is.
+/// The part of a configuration row that a class implements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum RowPart {
@@ -36,7 +36,7 @@ pub enum RowPart {
 }
 
 impl RowPart {
-    /// Among the parts of its row: 0, 1 and 2 for upload, download and total, 0 for what is the only one.
+    /// Index among the parts of the row: 0, 1 and 2 for upload, download and total; 0 for the only part of another row.
     pub const fn index(self) -> usize {
         match self {
             Self::Upload | Self::Whole | Self::Interface => 0,
@@ -59,7 +59,7 @@ pub struct PathClasses {
 }
 
 impl PathClasses {
-    /// Adds a leaf behind the others. One more than [`MAX_PATH_LEAVES`] is left out.
+    /// Appends a leaf, unless there are [`MAX_PATH_LEAVES`] already.
     pub fn push(&mut self, leaf: ClassId) {
         if let Some(free) = self.leaves.iter_mut().find(|leaf| **leaf == 0) {
             *free = leaf.0 + 1;
@@ -88,7 +88,7 @@ pub struct Context {
     pub out_interface: RowId,
 }
 
-/// Names a class in every configuration that has it.
+/// Identifies a class in every configuration that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// Row.
@@ -98,7 +98,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The first part of its row, which stands for all of them.
+    /// Identity of the first part of the row, by which the row is found.
     #[must_use]
     pub const fn first(self) -> Self {
         match self.part {
@@ -117,11 +117,11 @@ pub struct Class {
     pub parent: Option<ClassId>,
     /// The class above all; itself for a root.
     pub root: ClassId,
-    /// Row of the interface by which everything leaves that passes its tree.
+    /// Row of the interface by which all packets of the class's tree leave.
     pub interface: Option<RowId>,
     /// The class has no children.
     pub is_leaf: bool,
-    /// Edges to the farthest leaf below; 0 for a leaf.
+    /// Number of edges to the farthest leaf below; 0 for a leaf.
     pub level: u8,
     /// Rates, bucket, priority and the index of its queue type in [`Forest::types`].
     pub limit: Arc<QueueLimit>,
@@ -149,7 +149,7 @@ impl Class {
 pub struct Forest {
     classes: Vec<Class>,
     types: Vec<QueueType>,
-    /// Classes by their names. Known while the forest is built.
+    /// Classes by identity. Only filled while the forest is built.
     by_identity: HashMap<Identity, ClassId>,
     /// Upload class of each simple queue, by its position in the list; the download class is the next one.
     simple: Vec<ClassId>,
@@ -157,7 +157,8 @@ pub struct Forest {
     tree: Vec<ClassId>,
     /// First class of each row, by ascending identity. The classes of a row follow each other.
     rows: Vec<ClassId>,
-    /// Limits that classes have in common: subscribers share a handful of tariffs. Known while the forest is built.
+    /// Distinct limits, so that classes with equal limits share them: subscribers have a handful of tariffs. Only
+    /// filled while the forest is built.
     limits: HashSet<Arc<QueueLimit>>,
 }
 
@@ -204,9 +205,9 @@ impl Forest {
         self.types.get(class.limit.queue_type as usize)
     }
 
-    /// A class by its name.
+    /// A class by its identity.
     pub fn find(&self, identity: Identity) -> Option<ClassId> {
-        // The part of a row that is its first one is the key of `rows`; the others follow it.
+        // `rows` is sorted by the first part of each row; the other parts follow it in `classes`.
         let first =
             |id: &ClassId| self.class(*id).map(|class| (class.identity.row, class.identity.part as u8 / 3));
         let wanted = (identity.row, identity.part as u8 / 3);

@@ -1,7 +1,7 @@
-//! Tokens of a class: of its `limit-at` and of its `max-limit`. Two balances with one time at which they were filled; that
-//! of a leaf without a tree is a [`TokenBucket`](token_bucket::TokenBucket), which is charged for packets, not for bits, and
-//! has one rate. Two of those, 36 bytes each, would take a [`Node`](super::node::Node) past its two cache lines. What both
-//! compute is in [`token_bucket`].
+//! Tokens of a class: one count filled at `limit-at` and one filled at `max-limit`, both filled at the same time. A
+//! leaf without a tree has a [`TokenBucket`](token_bucket::TokenBucket) instead, which has one rate. With two of these,
+//! of 36 bytes each, a [`Node`](super::node::Node) would not fit into two cache lines. The arithmetic of both is in
+//! [`token_bucket`].
 
 use tollway_config::dataplane::QueueLimit;
 
@@ -10,11 +10,11 @@ use crate::qos::burst::Burst;
 use crate::qos::token_bucket::{self, MAX_RATE, cap, paid_at, refill};
 use crate::time::Now;
 
-/// Most time whose `limit-at` a class keeps for later, ms. Tokens of `limit-at` go past the limits of the classes above,
-/// so what a class saved while it was idle comes on top of what they may send.
+/// Maximum depth of the `limit-at` tokens, as a time, ms. These tokens are not subject to the limits of the classes
+/// above, so the tokens that a class saved while it was idle add to the rate of those classes.
 const GUARANTEE_DEPTH_MS: u32 = 10;
 
-/// Debts are forgotten beyond what so many seconds bring.
+/// A debt is limited to the tokens of this many seconds.
 const FLOOR_SECONDS: i64 = 60;
 
 /// Rate without a limit.
@@ -34,12 +34,12 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The rates of a class below another one.
+    /// The rates of a class that has a parent.
     pub fn below(limit: &QueueLimit, burst: Option<&Burst>) -> Self {
         let rate = limit.limit_at.min(MAX_RATE);
         let [ceiling, sustained] = match limit.max_limit {
             0 => [UNLIMITED; 2],
-            // A burst fills the bucket faster, it makes none that holds more.
+            // A burst raises the rate, not the depth.
             max_limit => [burst.map_or(max_limit, |burst| burst.ceiling(max_limit)), max_limit]
                 .map(|most| most.max(rate).min(MAX_RATE)),
         };
@@ -62,7 +62,7 @@ fn depth(rate: u64, depth_ms: u32) -> i64 {
     if rate == UNLIMITED { 0 } else { token_bucket::depth(rate, depth_ms) }
 }
 
-/// Tokens of a class, in bits; below zero what was sent too early.
+/// Tokens of a class, in bits; below zero for a debt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassTokens {
     /// Tokens of `limit-at`, bits.
@@ -77,7 +77,7 @@ pub struct ClassTokens {
 }
 
 impl ClassTokens {
-    /// Tokens up to the depths.
+    /// Full token counts.
     pub fn new(rates: Rates, now: Now) -> Self {
         Self {
             tokens: rates.depth,
@@ -89,12 +89,12 @@ impl ClassTokens {
         }
     }
 
-    /// The tokens of a worker that has leased nothing yet.
+    /// The tokens of a worker that has leased none yet.
     pub fn leased(rates: Rates) -> Self {
         Self { tokens: 0, ceiling_tokens: 0, ..Self::new(rates, Now(0)) }
     }
 
-    /// Colour of a class whose tokens are a lease: red without tokens.
+    /// Colour of a class whose tokens are a lease. A lease with a count of zero is used up, unlike in [`Self::mode`].
     #[inline]
     pub const fn leased_mode(&self) -> ClassMode {
         if self.rates.ceiling != UNLIMITED && self.ceiling_tokens <= 0 {
@@ -111,7 +111,7 @@ impl ClassTokens {
         &self.rates
     }
 
-    /// Takes other rates and depths. Tokens and debts stay, as far as the new depths hold them; what had no limit
+    /// Changes rates and depths. Tokens and debts are kept, tokens up to the new depths. A count that was not limited
     /// begins full.
     pub fn change(&mut self, rates: Rates, now: Now, waiting: bool) {
         if rates == self.rates {
@@ -140,8 +140,8 @@ impl ClassTokens {
         (self.filled, self.remainder, self.ceiling_remainder) = (other.filled, 0, 0);
     }
 
-    /// Adds what came in since the last time.
-    // Measured: as a function of its own it is a quarter of what a leaf in a tree takes.
+    /// Adds the tokens that came in since the last fill.
+    // Measured: not inlined, it takes a quarter of the time of a packet in a tree.
     #[inline(always)]
     pub fn fill(&mut self, now: Now, waiting: bool) {
         if now <= self.filled {
@@ -161,14 +161,14 @@ impl ClassTokens {
         }
     }
 
-    /// Whether there are all tokens that it holds, as it was filled last.
+    /// Whether both counts are at their depths, as of the last fill.
     pub const fn is_full(&self) -> bool {
         let Rates { rate, ceiling, depth, ceiling_depth } = self.rates;
         (!is_counted(rate) || self.tokens >= depth)
             && (ceiling == UNLIMITED || self.ceiling_tokens >= ceiling_depth)
     }
 
-    /// Colour, as it was filled last.
+    /// Colour, as of the last fill.
     #[inline]
     pub const fn mode(&self) -> ClassMode {
         if self.rates.ceiling != UNLIMITED && self.ceiling_tokens < 0 {
@@ -180,7 +180,8 @@ impl ClassTokens {
         }
     }
 
-    /// Charges bits that passed; those that it sent on its own, or that went past its limit, as `own` too.
+    /// Charges bits that passed to the `max-limit` tokens, and if `own` to the `limit-at` tokens too. `own` holds for
+    /// the class that lends the tokens and for all classes above it.
     #[inline(always)]
     pub fn charge(&mut self, bits: i64, own: bool) {
         if own {
@@ -199,13 +200,14 @@ impl ClassTokens {
         }
     }
 
-    /// Bits that may go before its colour changes; of the class that lends, and of those below it.
+    /// Bits that may be sent before the colour changes. `lends`: the class is the one that lends, so its `limit-at`
+    /// tokens decide too.
     pub fn headroom(&self, lends: bool) -> i64 {
         let own = if lends && is_counted(self.rates.rate) { self.tokens } else { i64::MAX };
         if self.rates.ceiling == UNLIMITED { own } else { own.min(self.ceiling_tokens) }
     }
 
-    /// When its colour changes for the better if nothing is charged until then. `None` if never.
+    /// When the colour improves if nothing is charged until then. `None` if never.
     pub fn event(&self) -> Option<Now> {
         match self.mode() {
             ClassMode::Red => {
@@ -226,7 +228,7 @@ fn charge(tokens: i64, bits: i64, rate: u64) -> i64 {
     if left >= 0 { left } else { left.max(-FLOOR_SECONDS * rate as i64) }
 }
 
-/// Whether tokens of the rate are counted.
+/// Whether tokens are counted for a rate: it is neither 0 nor unlimited.
 #[inline]
 const fn is_counted(rate: u64) -> bool {
     rate != 0 && rate != UNLIMITED

@@ -19,7 +19,7 @@ pub(super) struct Demand {
     pub(super) weight: [u64; PRIORITIES],
     /// Credit of the worker at its last rebalance: tokens, ceiling tokens.
     pub(super) hold: [i64; 2],
-    /// Granted since.
+    /// Granted since then by the rebalances of other workers: tokens, ceiling tokens.
     pub(super) granted: [i64; 2],
 }
 
@@ -72,7 +72,7 @@ impl Distribution<'_> {
         if let Some(unmet) = self.distribute_by_priority(&totals, slice)
             && lease.weight.iter().take(unmet + 1).all(|weight| *weight == 0)
         {
-            // Others come first.
+            // Workers of a higher priority come first: the worker returns its credit.
             let back = self.hold().max(0);
             *self.pool = self.pool.saturating_add(back);
             self.set_hold(self.hold() - back);
@@ -166,7 +166,7 @@ impl Distribution<'_> {
         }
     }
 
-    /// Weight of a worker and what it may still get.
+    /// Weight of a worker at a priority, and the bits that it may still get. `None` if the weight is 0.
     fn room(&self, worker: usize, priority: usize, total: u64, slice: i64) -> Option<(u64, i64)> {
         let demand = self.demands.get(worker)?;
         let weight = *demand.weight.get(priority)?;
@@ -184,7 +184,7 @@ impl Distribution<'_> {
     }
 }
 
-/// The part of `bits` that `weight` of `total` is.
+/// `bits` × `weight` / `total`.
 fn share(bits: i64, weight: u64, total: u64) -> i64 {
     (i128::from(bits) * i128::from(weight) / i128::from(total.max(1))) as i64
 }

@@ -8,11 +8,12 @@ use crate::qos::forest::MAX_LEVELS;
 use crate::qos::token_bucket::bits_of;
 use crate::time::Now;
 
-/// Least time between two rebalances of a tree by a worker, ns; except where a packet requests credit and gets it, see
-/// [`Core::may_request`].
+/// Minimum time between two rebalances of a tree by a worker, ns; except where a packet requests credit and gets it,
+/// see [`Core::may_request`].
 pub const REBALANCE_INTERVAL: u64 = 100_000;
 
-/// A worker that waits rebalances again after so long, ns: before others take it for absent.
+/// Maximum time after which a worker with waiting packets rebalances again, ns. Less than `ABSENT_AFTER`, so that other
+/// workers do not take it for absent.
 const MAX_RETRY: u64 = 5 * SLICE;
 
 impl Core {
@@ -29,7 +30,7 @@ impl Core {
         refused.is_none_or(|refused| refused.0.saturating_add(REBALANCE_INTERVAL) <= now.0)
     }
 
-    /// Brings up the time of the next rebalance: soon when packets wait for a lease, else when the lease is over.
+    /// Schedules the next rebalance: soon when packets wait for a lease, else at the end of the lease.
     pub fn schedule_rebalance(&mut self, tree_index: u32, now: Now, soon: bool) {
         let Some(tree) = self.trees.get(tree_index as usize) else { return };
         let gap = if soon || tree.wants_tokens { REBALANCE_INTERVAL } else { SLICE };
@@ -90,7 +91,8 @@ impl Core {
         }
     }
 
-    /// The worker is no longer the only one, or cannot know whether it is: it has leased nothing yet.
+    /// Called when the worker is no longer the only user of the tree, or cannot know whether it is. From now on it uses
+    /// leases, and has none yet.
     pub fn lose_exclusive(&mut self, tree_index: u32, now: Now) {
         let Some(tree) = self.trees.get_mut(tree_index as usize) else { return };
         tree.is_exclusive = false;
@@ -108,7 +110,7 @@ impl Core {
         self.trees.get(tree_index as usize)?.listed.get(level)?.get(at).copied()
     }
 
-    /// What this worker has leased of an inner class and spent of it.
+    /// The tokens that this worker has leased of an inner class, and those that it has spent.
     pub(super) fn lease_of(&self, slot: u32) -> Lease {
         let Some(node) = self.node(slot) else { return Lease::default() };
         let Some(inner) = self.inners.get(node.inner as usize) else { return Lease::default() };
@@ -121,7 +123,7 @@ impl Core {
         }
     }
 
-    /// Takes over what the rebalance made of a lease.
+    /// Stores the lease that a rebalance has updated.
     pub(super) fn store_lease(&mut self, slot: u32, lease: &Lease) {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return };
         let Some(inner) = self.inners.get_mut(node.inner as usize) else { return };
@@ -149,7 +151,7 @@ impl Core {
         is_left
     }
 
-    /// Requests credit of all classes above a leaf, for a packet that need not wait.
+    /// Requests credit from all classes above a leaf, for a packet that need not wait if it gets the credit.
     pub fn request(&mut self, leaf: u32, bytes: u64) {
         let mut slot = self.parent(leaf);
         while slot != NIL {

@@ -1,5 +1,5 @@
-//! The rings in which classes with waiting packets are linked: a green one in the ring of its level, a yellow one in that
-//! of its parent, which has something to send thereby; a red one in none.
+//! The rings in which classes with waiting packets are linked. A green class is in the ring of its level. A yellow
+//! class is in the ring of its parent, which thereby has something to send. A red class is in no ring.
 
 use super::ClassMode;
 use super::node::{Core, LISTED, Level, Node};
@@ -17,7 +17,7 @@ enum RingOwner {
 }
 
 impl Core {
-    /// Brings the tokens of a class up to date; its colour.
+    /// Fills the tokens of a class and returns its colour.
     pub fn update_mode(&mut self, slot: u32, ledger: &mut Ledger, now: Now) -> ClassMode {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return ClassMode::Red };
         if node.is_leaf() {
@@ -46,7 +46,7 @@ impl Core {
         }
     }
 
-    /// When the colour of a class may change for the better.
+    /// When the colour of a class may improve.
     fn event(&self, slot: u32, ledger: &Ledger) -> Option<Now> {
         let node = self.node(slot)?;
         if node.is_leaf() {
@@ -61,14 +61,14 @@ impl Core {
         }
     }
 
-    /// Lets the wheel bring up a class when its colour may change for the better.
+    /// Arms the timer of a class for the time at which its colour may improve.
     pub fn arm(&mut self, slot: u32, ledger: &Ledger) {
         if let Some(event) = self.event(slot, ledger) {
             self.wheel.arm_by(slot, event);
         }
     }
 
-    /// Notes an inner class for the next rebalance.
+    /// Lists an inner class for the next rebalance.
     pub fn list(&mut self, slot: u32) {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return };
         if node.is_leaf() || node.flags & LISTED != 0 {
@@ -83,7 +83,7 @@ impl Core {
         }
     }
 
-    /// Packets have come to wait in a leaf, whose colour is current.
+    /// Called when packets begin to wait in a leaf. The colour of the leaf is up to date.
     pub fn attach(&mut self, slot: u32, ledger: &mut Ledger, now: Now) {
         let Some(node) = self.node_mut(slot) else { return };
         let priority = usize::from(node.priority);
@@ -92,7 +92,7 @@ impl Core {
         self.link(slot, priority, ledger);
     }
 
-    /// No packets wait in a leaf any more, or none that may go.
+    /// Called when no packets wait in a leaf any more, or none that may be sent.
     pub fn detach(&mut self, slot: u32) {
         let Some(priority) = self.node(slot).map(|node| usize::from(node.priority)) else { return };
         self.unlink(slot, priority);
@@ -103,7 +103,7 @@ impl Core {
         self.wheel.disarm(slot);
     }
 
-    /// Gives a class another colour.
+    /// Changes the colour of a class and links it in the ring of that colour.
     pub fn recolor(&mut self, slot: u32, mode: ClassMode, ledger: &mut Ledger, now: Now) {
         let Some(&Node { active, live, mode: before, .. }) = self.node(slot) else { return };
         if before == mode {
@@ -127,7 +127,7 @@ impl Core {
         }
     }
 
-    /// Looks at a class anew in or below which packets wait.
+    /// Updates the colour and the timer of a class, if packets wait in or below it.
     pub fn refresh(&mut self, slot: u32, ledger: &mut Ledger, now: Now) {
         if self.node(slot).is_some_and(|node| node.live != 0) {
             let mode = self.update_mode(slot, ledger, now);
@@ -136,7 +136,8 @@ impl Core {
         }
     }
 
-    /// Adds the weight of a class to those above, up to one that is red: what waits there wants no tokens of those above it.
+    /// Adds the weight of a class to its ancestors, up to and including the first red one: packets that wait below a
+    /// red class do not compete for the tokens of the classes above it.
     fn add_weight(&mut self, slot: u32, priority: usize, ledger: &mut Ledger, now: Now) {
         let weight = self.weight(slot, priority);
         let mut slot = slot;
@@ -159,7 +160,7 @@ impl Core {
         }
     }
 
-    /// Takes away what [`Self::add_weight`] added.
+    /// Subtracts the weight that [`Self::add_weight`] added.
     fn remove_weight(&mut self, slot: u32, priority: usize) {
         let weight = self.weight(slot, priority);
         let mut slot = slot;
@@ -215,7 +216,7 @@ impl Core {
         }
     }
 
-    /// The ring that a class is linked in, if it is, and its number there.
+    /// The ring in which a class is linked, and the number of the class in that ring. `None` if it is linked in none.
     fn ring(&mut self, slot: u32, priority: usize) -> Option<(&mut Ring, u32)> {
         let owner = self.ring_owner(slot);
         let node = self.nodes.get(slot as usize)?;
@@ -279,7 +280,7 @@ impl Core {
             if !is_empty {
                 return;
             }
-            // The parent has nothing to send either.
+            // The parent has nothing left to send at this priority either.
             let Some(node) = self.node_mut(parent) else { return };
             node.active &= !(1 << priority);
             slot = parent;
@@ -295,8 +296,9 @@ impl Core {
         }
     }
 
-    /// The leaf whose turn it is, the level of the class that lends, and whether its turn begins. A turn of an inner class
-    /// is one of each class that waits for it: so leaves of any depth take turns alike.
+    /// The leaf whose turn it is, the level of the class that lends, and whether the turn of the leaf begins. A turn of
+    /// an inner class consists of one turn of each class that waits for it, so leaves at different depths get turns
+    /// equally often.
     pub fn first(&mut self, tree_index: u32) -> Option<(u32, u8, bool)> {
         let tree = self.trees.get_mut(tree_index as usize).filter(|tree| tree.mask != 0)?;
         let first = tree.mask.trailing_zeros() as usize;
@@ -330,7 +332,7 @@ impl Core {
         }
     }
 
-    /// The turn of a class is over, among those that a class of level `lender` lends to.
+    /// Ends the turn of a class among those to which a class of level `lender` lends.
     pub fn end_turn(&mut self, slot: u32, lender: usize, priority: usize) {
         if let Some(cursor) = self.cursor(slot, lender, priority) {
             cursor.end_turn();
@@ -349,7 +351,7 @@ impl Core {
     }
 }
 
-/// The bit of a row.
+/// The bit of a level and a priority in the mask of a tree.
 pub const fn row(level: u8, priority: usize) -> u64 {
     1 << (level as usize * PRIORITIES + priority)
 }

@@ -1,16 +1,17 @@
 //! Hierarchical token buckets (Devera, 2002): classes in trees, guaranteed their `limit-at`, that borrow from the
 //! classes above up to their `max-limit`.
 //!
-//! A class has two token counts, filled at `limit-at` and at `max-limit`. It is red when the second is below zero: it sends
-//! nothing. Else it is green when the first is not below zero: it sends on its own; else yellow: it sends what the
-//! nearest green class above lends, if none in between is red. Green classes come by level from the leaves up, then by
-//! the priority of the leaf, then in turns by quantum. What is sent is charged to the second count of the leaf and of
-//! all its ancestors, and to the first of the one that lends and of those above it. A root may send on its own up to its
-//! `max-limit`. A class saves at most 10 ms of `limit-at` while it is idle, and of `max-limit` as much as its bucket
-//! holds.
+//! A class has two token counts, one filled at `limit-at` and one filled at `max-limit`. A class is red when its
+//! `max-limit` count is below zero: it sends nothing. Otherwise it is green when its `limit-at` count is not below
+//! zero: it sends with its own tokens. Otherwise it is yellow: it sends with tokens that the nearest green class above
+//! lends, if no class in between is red. Green classes are served by level from the leaves up, then by the priority of
+//! the leaf, then in turns by quantum. A packet is charged to the `max-limit` count of the leaf and of all its
+//! ancestors, and to the `limit-at` count of the class that lends and of the classes above it. A root sends with its
+//! own tokens up to its `max-limit`. A class saves at most 10 ms of `limit-at` tokens while it is idle, and as many
+//! `max-limit` tokens as its bucket holds.
 //!
-//! It says which leaf may send; leaves' packets are elsewhere. A worker uses one [`Htb`] for all trees of more than
-//! one class.
+//! This module decides which leaf may send; [`crate::qos::queues`] holds the packets of the leaves. A worker uses one
+//! [`Htb`] for all trees of more than one class.
 //!
 //! ```text
 //!  a packet comes, nothing waits in its leaf ─► pass ─► true: goes at once
@@ -57,13 +58,13 @@ pub struct Htb {
     core: Core,
     /// The state shared with other workers, by tree.
     roots: Vec<Arc<SharedTree>>,
-    /// Slots of classes; [`NIL`] of those that this worker has not met.
+    /// Slots of classes; [`NIL`] for a class that this worker does not use yet.
     slots: Vec<u32>,
-    /// Ports that take nothing.
+    /// Interfaces whose port accepts no packets.
     blocked: Vec<RowId>,
     /// Slot of the leaf in turn, and level of the class that lends.
     turn: Option<(u32, u8)>,
-    /// Latest time heard of.
+    /// Latest time passed to this instance.
     now: Now,
 }
 
@@ -90,7 +91,7 @@ pub enum ClassMode {
 /// The state of a class for readers. Counters are those of this worker; the sum over the workers is that of the class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassView {
-    /// Most bits that its bucket holds: the one of its ceiling, or of its rate when it has no ceiling.
+    /// Depth of its bucket, bits: of its ceiling tokens, or of its own tokens when it has no ceiling.
     pub depth: i64,
     /// L3 bytes that passed it.
     pub bytes: u64,
@@ -104,15 +105,16 @@ pub struct ClassView {
     pub second_bytes: u64,
     /// Wire segments of the last full second.
     pub second_packets: u64,
-    /// Bits that it may send on its own; below zero what went too early. Of all workers.
+    /// Bits that it may send with its own tokens, of all workers; below zero for a debt.
     pub tokens: i64,
-    /// Bits that it may send at all; `i64::MAX` without `max-limit`. Of all workers.
+    /// Bits that it may send up to `max-limit`, of all workers; `i64::MAX` without `max-limit`.
     pub ceiling_tokens: i64,
     /// Colour.
     pub mode: ClassMode,
 }
 
-/// The tokens of a tree, if this worker is its only user. If it finds that it is not, it goes on with what it has leased.
+/// Locks the tokens of a tree if this worker is its only user. Otherwise returns `None`, and the worker uses its
+/// leases.
 fn open<'a>(
     roots: &'a [Arc<SharedTree>],
     core: &mut Core,
@@ -146,7 +148,7 @@ fn ledger<'a>(shared: &'a mut Option<MutexGuard<'_, TreeState>>) -> Ledger<'a> {
 }
 
 impl Htb {
-    /// Without trees.
+    /// An instance without trees.
     pub fn new(worker: u32, workers: u32) -> Self {
         Self {
             worker,
@@ -162,7 +164,7 @@ impl Htb {
         }
     }
 
-    /// Whether this worker has met no tree.
+    /// Whether this worker uses no tree.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.roots.is_empty()
@@ -193,7 +195,7 @@ impl Htb {
         u64::try_from(self.core.tokens(slot, &mut ledger, now)).unwrap_or(0)
     }
 
-    /// A packet that is not of a run.
+    /// [`Self::pass`] for a packet that is not part of a run.
     #[inline(never)]
     fn pass_alone(&mut self, slot: u32, segments: u32, bytes: u64, now: Now) -> bool {
         let Some(tree_index) = self.core.node(slot).map(|node| node.tree) else { return true };
@@ -236,7 +238,8 @@ impl Htb {
         passage
     }
 
-    /// A batch is over: what passed is charged to all classes, for other workers to see.
+    /// Called at the end of a batch. Charges the packets that passed to all their classes, so that other workers see
+    /// the charge.
     #[inline]
     pub fn end_runs(&mut self) {
         while let Some(tree_index) = self.core.runs.pop() {
@@ -255,7 +258,7 @@ impl Htb {
         }
     }
 
-    /// Something waits in the leaf. May be called again.
+    /// Called when packets wait in the leaf. May be called again.
     pub fn activate(&mut self, leaf: ClassId, now: Now) {
         self.now = now;
         let Some(slot) = self.slot(leaf) else { return };
@@ -280,7 +283,8 @@ impl Htb {
         }
     }
 
-    /// Nothing waits in the leaf any more, or nothing that may go (a queue kind with rates of its own).
+    /// Called when no packets wait in the leaf any more, or none that may be sent now (a queue kind with rates of its
+    /// own).
     pub fn deactivate(&mut self, leaf: ClassId) {
         let Some(slot) = self.slot(leaf) else { return };
         let Some(node) = self.core.node(slot).filter(|node| node.active != 0) else { return };
@@ -289,7 +293,7 @@ impl Htb {
         let Some(tree) = self.core.trees.get_mut(tree_index as usize) else { return };
         tree.waiting -= 1;
         if tree.waiting == 0 && !tree.is_exclusive {
-            // Other workers may use what it has leased.
+            // Returns the leased tokens, so that other workers can use them.
             if self.core.may_rebalance(tree_index, self.now) {
                 self.rebalance(tree_index, self.now);
             } else {
@@ -298,8 +302,8 @@ impl Htb {
         }
     }
 
-    /// The leaf whose turn it is; active. Asked again without [`Self::sent`] or [`Self::deactivate`] in between, the
-    /// answer is the same, but for what time changes.
+    /// Returns the leaf whose turn it is; packets wait in it. A second call without [`Self::sent`] or
+    /// [`Self::deactivate`] in between returns the same leaf, unless the time that has passed changes it.
     pub fn next(&mut self, now: Now) -> Option<Turn> {
         self.now = now;
         self.turn = None;
@@ -343,7 +347,7 @@ impl Htb {
         }
     }
 
-    /// When [`Self::next`] may have an answer, or something else to do; `now` if it has one now.
+    /// When [`Self::next`] has to be called again: `now` if a leaf may send, else when the next timer expires.
     pub fn next_deadline(&self, now: Now) -> Option<Now> {
         let may_send = |tree: &u32| {
             self.core.trees.get(*tree as usize).is_some_and(|tree| tree.mask != 0 && !tree.is_blocked)
@@ -368,7 +372,7 @@ impl Htb {
         }
     }
 
-    /// The state of a class; `None` for one that this worker has not met.
+    /// The state of a class; `None` for a class that this worker does not use.
     pub fn view(&self, class: ClassId, now: Now) -> Option<ClassView> {
         let slot = *self.slots.get(class.0 as usize)?;
         let ((node, lends, charges), cold) = (self.core.with_run(slot)?, self.core.cold.get(slot as usize)?);
@@ -402,8 +406,8 @@ impl Htb {
         })
     }
 
-    /// Highest rate of a leaf and the classes above it, bits/s; 0 no limit. What is longer on the wire at this rate
-    /// than a moment should not be sent in one piece.
+    /// Highest rate at which a leaf may send: the lowest ceiling of the leaf and the classes above it, bits/s; 0 no
+    /// limit. A super-frame that takes long at this rate should be segmented.
     pub fn rate(&self, leaf: ClassId) -> u64 {
         let slot = self.slots.get(leaf.0 as usize).copied().unwrap_or(NIL);
         let ceilings = self
@@ -450,7 +454,7 @@ impl Htb {
         }
     }
 
-    /// Rebalances a tree, or schedules that while another worker has the lock. Returns whether it has.
+    /// Rebalances a tree, or schedules a rebalance if another worker has the lock. Returns whether it has rebalanced.
     fn rebalance(&mut self, tree_index: u32, now: Now) -> bool {
         let Some(root) = self.roots.get(tree_index as usize) else { return false };
         let Some(mut shared) = root.try_lock() else {

@@ -19,7 +19,7 @@ use crate::time::wheel::Wheel;
 /// Resolution of event times, ns. Tokens go on gathering while a class waits for its tick, so none are lost.
 const TICK: u64 = 100_000;
 
-/// Shares of `limit-at` in a second that a quantum is.
+/// A quantum is the bytes of `limit-at` in a second divided by this number.
 const QUANTA_PER_SECOND: u64 = 10;
 
 /// The part of a class that every packet accesses; two cache lines.
@@ -42,13 +42,13 @@ pub struct Node {
     pub inner: u32,
     /// Index in [`super::shared::TreeState::classes`] of an inner class.
     pub shared_index: u32,
-    /// Second in which the meter began.
+    /// Second in which the meter was last updated.
     pub second: u32,
     /// Bytes per turn.
     pub quantum: u32,
-    /// Among those that may wait for its parent.
+    /// Number of the class among the children of its parent.
     pub child: u32,
-    /// Among those of its level that may lend.
+    /// Number of the class among the classes of its level.
     pub rank: u32,
     /// Edges to the farthest leaf below.
     pub level: u8,
@@ -58,7 +58,7 @@ pub struct Node {
     pub mode: ClassMode,
     /// Priorities, one bit each, at which packets wait in a leaf, or classes below wait for this one to lend.
     pub active: u8,
-    /// Priorities at which packets wait in or below it that this class lets pass or might.
+    /// Priorities, one bit each, at which packets wait in it or below it, without a red class in between.
     pub live: u8,
     /// Bits: [`LISTED`], [`OWNED`], [`BURSTS`].
     pub flags: u8,
@@ -74,7 +74,7 @@ pub const OWNED: u8 = 2;
 pub const BURSTS: u8 = 4;
 
 impl Node {
-    /// Whether packets wait in it.
+    /// Whether it is a leaf: only leaves hold packets.
     pub const fn is_leaf(&self) -> bool {
         self.inner == NIL
     }
@@ -96,15 +96,17 @@ pub struct Inner {
     pub children: Vec<u32>,
     /// Children that wait for tokens of this class, by priority.
     pub rings: [Ring; PRIORITIES],
-    /// Whose turn it is in [`Self::rings`], by level of the class that lends, from its own on, and by priority.
+    /// Position of the round robin in [`Self::rings`], by level of the class that lends, from the level of this class
+    /// on, and by priority.
     pub cursors: Box<[[Cursor; PRIORITIES]]>,
-    /// Sum of the quanta of leaves that are not red, nor anything between.
+    /// Sum of the quanta of the leaves below in which packets wait, by priority. Leaves that are red or below another
+    /// red class do not count.
     pub weight: [u64; PRIORITIES],
     /// Wire segments sent with tokens of this class.
     pub lends: u64,
-    /// Charged bits since the last rebalance: to the lease, past it.
+    /// Bits charged to the lease since the last rebalance: tokens, ceiling tokens.
     pub spent: [i64; 2],
-    /// Charged past the lease: sent by classes below with their own tokens, bits.
+    /// Bits charged past the lease since then: sent by classes below with their own tokens.
     pub overdrawn: [i64; 2],
     /// Bits of a packet that need not wait if there is credit for it.
     pub requested: i64,
@@ -115,7 +117,7 @@ pub struct Inner {
 pub struct Cold {
     /// The class in the configuration.
     pub id: ClassId,
-    /// What it is called from one configuration to the next.
+    /// Identity of the class, the same in every configuration.
     pub identity: Identity,
     /// Limits of the class.
     pub limit: QueueLimit,
@@ -123,7 +125,7 @@ pub struct Cold {
     pub burst: Option<Box<Burst>>,
     /// Bytes that a leaf may still send in its turn, by level of the class that lends.
     pub deficits: [i32; MAX_LEVELS],
-    /// Rate of the last seconds.
+    /// Meter of the last full second.
     pub meter: Meter,
 }
 
@@ -147,11 +149,11 @@ pub struct Tree {
     pub root: u32,
     /// Row of the interface that it shapes; `None` for `global` and simple queues.
     pub interface: Option<RowId>,
-    /// The port of the interface takes nothing.
+    /// The port of the interface accepts no packets.
     pub is_blocked: bool,
-    /// In [`Core::ready`].
+    /// The tree is in [`Core::ready`].
     pub is_ready: bool,
-    /// This worker was alone when it looked last, and works on the tokens themselves.
+    /// This worker was the only user at its last rebalance, and works on the shared tokens directly.
     pub is_exclusive: bool,
     /// When it rebalanced last.
     pub rebalanced: Option<Now>,
@@ -163,7 +165,7 @@ pub struct Tree {
     pub listed: [Vec<u32>; MAX_LEVELS],
     /// Leaves that packets wait in.
     pub waiting: u32,
-    /// What may be sent without looking at the classes again.
+    /// The packets that pass without looking at the classes again; see `runs`.
     pub run: Run,
 }
 
@@ -187,7 +189,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// No class.
+    /// A core without classes.
     pub fn new(now: Now) -> Self {
         let mut wheel = Wheel::new(0);
         wheel.follow(now);
@@ -202,7 +204,8 @@ impl Core {
         }
     }
 
-    /// Adds a class whose parent has the slot `parent`; an inner one with its index among the shared classes.
+    /// Adds a class below the class in slot `parent`. `shared_index` is the index of an inner class among the shared
+    /// classes. Returns the slot of the class.
     pub fn add(
         &mut self,
         id: ClassId,
@@ -267,8 +270,8 @@ impl Core {
         slot
     }
 
-    /// Gives a class its numbers among others, and makes room for it, and for those above it, where they may wait at its
-    /// priority.
+    /// Numbers a class among the children of its parent and in its level, and makes room for it and its ancestors in
+    /// the rings of its priority.
     fn number(&mut self, slot: u32) {
         let Some(node) = self.nodes.get(slot as usize) else { return };
         let (parent, tree, level, priority) = (node.parent, node.tree, node.level, node.priority);
@@ -303,7 +306,7 @@ impl Core {
         }
     }
 
-    /// Adds a tree that nothing is known of yet, of which the root is `height` levels above the farthest leaf.
+    /// Adds an empty tree whose root is `height` levels above the farthest leaf. Returns its index.
     pub fn add_tree(&mut self, interface: Option<RowId>, height: u8, is_blocked: bool) -> u32 {
         let level =
             || Level { members: Vec::new(), rows: std::array::from_fn(|_| (Ring::default(), Cursor::NEW)) };
@@ -350,7 +353,7 @@ impl Core {
         })
     }
 
-    /// Tokens of a leaf, for the worker that takes it next.
+    /// State of a leaf, for its next owner.
     pub fn leaf_state(&self, slot: u32) -> Option<LeafState> {
         let (node, cold) = (self.node(slot)?, self.cold.get(slot as usize)?);
         Some(LeafState {
@@ -360,7 +363,7 @@ impl Core {
         })
     }
 
-    /// A leaf goes on with what another worker, or another configuration, left of it.
+    /// Restores the state of a leaf that another worker, or the previous configuration, has left.
     pub fn restore(&mut self, slot: u32, left: &LeafState, now: Now) {
         let (Some(node), Some(cold)) = (self.nodes.get_mut(slot as usize), self.cold.get_mut(slot as usize))
         else {
@@ -377,7 +380,7 @@ impl Core {
         cold.deficits = left.deficits.map(|deficit| deficit.min(node.quantum as i32));
     }
 
-    /// Turns the meter of a class over when a second is full.
+    /// Updates the meter of a class if a new second has begun.
     #[inline]
     pub fn meter(&mut self, slot: u32, now: Now) {
         let Some(node) = self.nodes.get_mut(slot as usize) else { return };
@@ -387,13 +390,13 @@ impl Core {
     }
 }
 
-/// Whether a second of the meter of a class is full.
+/// Whether a new second has begun for the meter of a class.
 #[inline]
 pub fn meter_is_due(node: &Node, now: Now) -> bool {
     node.second != second(now)
 }
 
-/// Turns the meter of a class over.
+/// Begins a new second of the meter of a class.
 #[cold]
 pub fn meter(node: &mut Node, cold: Option<&mut Cold>, now: Now) {
     if let Some(cold) = cold {
@@ -411,7 +414,7 @@ fn passed(node: &Node) -> Passed {
     Passed { packets: node.packets, bytes: node.bytes }
 }
 
-/// Seconds since the one in which the meter of a class was read last.
+/// Seconds since the second in which the meter of a class was last updated.
 fn age(node: &Node, now: Now) -> u32 {
     second(now).wrapping_sub(node.second)
 }

@@ -12,8 +12,8 @@ use crate::qos::forest::{ClassId, Forest, Identity, MAX_LEVELS};
 use crate::time::Now;
 
 impl Htb {
-    /// Takes over another configuration. Classes keep tokens, deficits and counters by [`Class::identity`]; leaves
-    /// that packets wait in stay active. Leaves that are gone are forgotten.
+    /// Takes over another configuration. Classes keep tokens, deficits and counters by [`Class::identity`]; leaves that
+    /// packets wait in stay active. Leaves that no longer exist are dropped.
     ///
     /// [`Class::identity`]: crate::qos::forest::Class::identity
     pub fn reconfigure(&mut self, forest: &Arc<Forest>, shared_trees: &SharedTrees, now: Now) {
@@ -82,7 +82,8 @@ impl Htb {
         }
     }
 
-    /// Returns all leases. Returns the tokens of inner classes that have another root from now on.
+    /// Returns all leases to their classes. The result is the tokens of the inner classes that have another root from
+    /// now on.
     fn return_leases(&mut self, before: &Forest, now: Now) -> HashMap<Identity, ClassTokens> {
         let mut kept = HashMap::new();
         let root_of = |forest: &Forest, identity| {
@@ -107,7 +108,8 @@ impl Htb {
                 }
             }
             shared.mark_absent(self.worker);
-            // The tree is the same as long as its root is; what its leaves left stays with those that are in it.
+            // A tree is identified by its root. The stored state of a leaf is kept if the leaf stays below the same
+            // root.
             shared.idle_leaves.retain(|identity, _| {
                 root_of(&self.forest, *identity).is_some()
                     && root_of(&self.forest, *identity) == root_of(before, *identity)
@@ -127,7 +129,7 @@ impl Htb {
         kept
     }
 
-    /// Keeps a class of the configuration before, if it still is one.
+    /// Carries over a class of the previous configuration, if it still exists.
     fn keep_class(&mut self, old: &Core, slot: u32, kept: &HashMap<Identity, ClassTokens>, now: Now) {
         let (Some(was), Some(cold)) = (old.node(slot), old.cold.get(slot as usize)) else { return };
         let Some(id) = self.forest.find(cold.identity) else { return };
@@ -151,8 +153,8 @@ impl Htb {
         }
     }
 
-    /// The slot of a class; its tree's and those of the classes above it as well, if they are new to this worker.
-    /// `None` of a class that is alone.
+    /// Returns the slot of a class. Adds the class, its ancestors and its tree if they are new to this worker. `None`
+    /// for a root without children.
     fn enter(&mut self, id: ClassId, kept: &HashMap<Identity, ClassTokens>, now: Now) -> Option<u32> {
         let known = *self.slots.get(id.0 as usize)?;
         if known != NIL {
@@ -192,8 +194,8 @@ impl Htb {
         Some(slot)
     }
 
-    /// Acquires the leaf for this worker, with the tokens that the worker had left which had it before. Only the worker
-    /// that has a leaf may call [`Self::pass`], [`Self::activate`] and [`Self::sent`] for it.
+    /// Acquires the leaf for this worker, with the state that the previous owner has stored. Only the owner of a leaf
+    /// may call [`Self::pass`], [`Self::activate`] and [`Self::sent`] for it.
     pub fn acquire(&mut self, leaf: ClassId, now: Now) {
         self.now = now;
         let Some(slot) = self.enter(leaf, &HashMap::new(), now) else { return };
@@ -219,8 +221,8 @@ impl Htb {
         }
     }
 
-    /// Releases a leaf without waiting packets to other workers. Returns whether its state had to be stored; if all
-    /// tokens are there, as in most leaves below their limit, [`Self::acquire_full`] suffices.
+    /// Releases a leaf in which no packets wait to other workers. Returns whether its state had to be stored. If its
+    /// token counts are full, as in most leaves below their limit, the next owner calls [`Self::acquire_full`].
     pub fn release(&mut self, leaf: ClassId, now: Now) -> bool {
         self.now = now;
         self.deactivate(leaf);

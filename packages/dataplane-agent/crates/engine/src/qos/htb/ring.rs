@@ -1,8 +1,8 @@
 //! Round robin: rings of classes that are served one after the other.
 //!
-//! A ring has a number for every class that may be in it, and a bit for every one that is. A cursor goes round by number,
-//! so that a class that leaves and returns within a round, as one does that changes its colour with every packet, neither
-//! loses its turn nor gains another one.
+//! Every class that may be in a ring has a number, and the bit of that number is set while the class is in the ring. A
+//! cursor advances by number, so that a class that leaves and returns within a round, because its colour changes with
+//! every packet, neither loses its turn nor gains another one.
 
 /// No slot.
 pub const NIL: u32 = u32::MAX;
@@ -13,13 +13,13 @@ pub const PRIORITIES: usize = 8;
 /// Bits of a word.
 const WORD: u32 = u64::BITS;
 
-/// The members of a ring: a set of numbers. A bit of a layer stands for a word of the one below that is not zero, so members
-/// are found in as many steps as there are layers: three for a quarter of a million.
+/// The members of a ring: a set of numbers. A bit of a layer is set if the word of that number in the layer below is
+/// not zero, so a member is found in as many steps as there are layers: three for 262,144 numbers.
 #[derive(Debug, Default)]
 pub struct Ring {
     /// The uppermost layer.
     top: u64,
-    /// The layers below it, from the members' own up.
+    /// The layers below `top`, from the lowest one up, in which each bit is a member.
     layers: Vec<Vec<u64>>,
 }
 
@@ -50,7 +50,7 @@ impl Ring {
         self.top == 0
     }
 
-    /// Adds a member, for whose number there is room.
+    /// Adds a member. There must be room for its number.
     #[inline]
     pub fn insert(&mut self, number: u32) {
         let mut number = number;
@@ -66,7 +66,7 @@ impl Ring {
         self.top |= 1 << (number % WORD);
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     #[inline]
     pub fn remove(&mut self, number: u32) {
         let mut number = number;
@@ -107,7 +107,7 @@ impl Ring {
     }
 }
 
-/// Whose turn it is in a ring, among those that a class of some level lends to.
+/// Position of the round robin in a ring, for one level of the class that lends.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor {
     /// The member that has the turn; else where the search for the next one begins.
@@ -116,7 +116,7 @@ pub struct Cursor {
     first: u32,
     /// A member has the turn.
     in_turn: bool,
-    /// The turn has come round to the first member.
+    /// The search has wrapped around since the round began.
     has_wrapped: bool,
 }
 
@@ -141,8 +141,7 @@ impl Cursor {
         self.first = NIL;
     }
 
-    /// The next member in the round. A member that has the turn and has left the ring, as it is above its limit, has had
-    /// its turn.
+    /// The next member in the round. The turn of a member ends when it has left the ring, as it is above its limit.
     #[inline]
     pub fn next(&mut self, ring: &Ring) -> Next {
         let next = match ring.next(self.at) {
@@ -176,8 +175,8 @@ impl Cursor {
         }
     }
 
-    /// The ring with other numbers for its members. `number` returns the new number of a member, or `None` if it is
-    /// gone; the order of the members stays.
+    /// The cursor after the members of the ring have got other numbers. `number` returns the new number of a member, or
+    /// `None` if it is gone; the order of the members stays.
     pub fn renumbered(self, members: u32, number: impl Fn(u32) -> Option<u32>) -> Self {
         if self.at == 0 && !self.in_turn {
             return Self::NEW;

@@ -1,4 +1,4 @@
-//! The run of a tree, see `runs`: what it has found, and what it has sent.
+//! The state of the run of a tree (see `runs`): the class that lends, and the packets that have passed.
 
 use super::ring::NIL;
 use crate::qos::token_bucket::bits_of;
@@ -29,17 +29,17 @@ impl Sum {
 /// The run of a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// The class above the leaves; [`NIL`] without a run.
+    /// Parent of the leaves of the run; [`NIL`] without a run.
     pub parent: u32,
-    /// Class above the leaf of the last packet that could have been one of a run.
+    /// Parent of the leaf of the last packet that could have been part of a run.
     pub last: u32,
     /// Level of the class that lends.
     pub lender: u8,
-    /// In [`super::node::Core::runs`].
+    /// The tree is in [`super::node::Core::runs`].
     pub is_listed: bool,
-    /// The leases of this worker are charged.
+    /// The run is charged to the leases of this worker, not to the shared tokens.
     pub is_leased: bool,
-    /// Moment at which its packets pass.
+    /// Time at which all its packets pass.
     pub now: Now,
     /// Bits that may be lent before a colour changes; below zero nothing may be lent.
     pub room: i64,
@@ -50,7 +50,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// None.
+    /// No run.
     pub const NONE: Self = Self {
         parent: NIL,
         last: NIL,
@@ -63,7 +63,7 @@ impl Run {
         own: Sum { segments: 0, bytes: 0 },
     };
 
-    /// Whether there is one.
+    /// Whether there is a run.
     #[cfg(test)]
     pub const fn is_open(&self) -> bool {
         self.parent != NIL
@@ -79,7 +79,7 @@ impl Run {
         if level == self.lender { self.borrowed.segments } else { 0 }
     }
 
-    /// Bits to charge to a class: as sent on its own, and at all.
+    /// Bits to charge to a class of a level: to its `limit-at` tokens and to its `max-limit` tokens.
     pub fn charges(&self, level: u8) -> [i64; 2] {
         let (borrowed, own) = (self.borrowed.bits(), self.own.bits());
         [if level >= self.lender { own.saturating_add(borrowed) } else { own }, own.saturating_add(borrowed)]

@@ -1,9 +1,10 @@
-//! Runs: packets of leaves below the same class that pass at the same moment. What the first of them finds holds for all,
-//! so the classes above are charged once, when the run ends: when something else happens in the tree, or its batch is over.
+//! Runs: packets of leaves below the same class that pass at the same time. The state of the classes above that the
+//! first packet finds holds for all of them, so these classes are charged once, when the run ends: when anything else
+//! happens in the tree, or at the end of the batch.
 //!
-//! No colour changes within a run but by what it charges itself: time stands still, nothing waits in the tree, and
-//! this worker is alone with it or has leases, which nobody else touches. If another one comes to a worker that was
-//! alone, the charge is overdrawn, and charged at the next rebalance.
+//! Within a run only its own charges can change a colour: its packets have the same time, nothing waits in the tree,
+//! and this worker is its only user or has leases, which no other worker changes. If another worker begins to use the
+//! tree during a run without leases, the bits of the run count as overdrawn and are charged at the next rebalance.
 
 use super::ClassMode;
 use super::class_tokens::ClassTokens;
@@ -15,7 +16,7 @@ use crate::qos::token_bucket::bits_of;
 use crate::time::Now;
 
 impl Run {
-    /// Counts at the leaf or one of its ancestors.
+    /// Adds the packets of the run to the counters of a class above the leaves.
     fn count(&self, node: &mut Node) {
         node.bytes = node.bytes.wrapping_add(self.borrowed.bytes).wrapping_add(self.own.bytes);
         node.packets = node.packets.wrapping_add(self.borrowed.segments).wrapping_add(self.own.segments);
@@ -24,8 +25,8 @@ impl Run {
         }
     }
 
-    /// Charges the lease on a class: tokens lent by it or by a class above go to the lease, those that classes below
-    /// had of their own past it.
+    /// Charges the lease on a class. Bits sent with tokens that this class or a class above lent are charged to the
+    /// lease. Bits that classes below sent with their own tokens are charged past it.
     fn charge_lease(&self, node: &mut Node, inner: &mut Inner) {
         let (borrowed, own) = (self.borrowed.bits(), self.own.bits());
         inner.overdrawn = inner.overdrawn.map(|overdrawn| overdrawn.saturating_add(own));
@@ -42,7 +43,8 @@ impl Run {
 }
 
 impl Core {
-    /// Charges and counts a packet as one of the run of its tree. Whether it may go; `None` if it is not of the run.
+    /// Charges and counts a packet as part of the run of its tree. Returns whether it may be sent; `None` if it is not
+    /// part of the run.
     #[inline(always)]
     pub fn pass_in_run(&mut self, slot: u32, segments: u32, bytes: u64, now: Now) -> Option<bool> {
         let node = self.nodes.get_mut(slot as usize)?;
@@ -76,8 +78,9 @@ impl Core {
         Some(true)
     }
 
-    /// Begins a run with the packet after one of this leaf, which has just passed: the tokens of the classes above are
-    /// those of `now`. Not where leaves of several classes take turns: runs would be too short.
+    /// Begins a run after a packet of this leaf has passed, when the tokens of the classes above are filled up to
+    /// `now`. Only if the packet before it had the same parent class: where leaves of several parents alternate, runs
+    /// would be too short.
     pub fn begin_run(&mut self, slot: u32, ledger: &Ledger, now: Now) {
         let Some(node) = self.nodes.get(slot as usize) else { return };
         let (tree_index, parent) = (node.tree, node.parent);
@@ -96,7 +99,8 @@ impl Core {
         }
     }
 
-    /// The level of the class that lends to those below a class, and the bits that may go before a colour changes.
+    /// Level of the class that lends to the classes below `slot`, and the bits that may be sent before a colour
+    /// changes.
     fn lender_above(&self, slot: u32, ledger: &Ledger) -> (Option<u8>, i64) {
         let (mut room, mut at) = (i64::MAX, slot);
         while let Some(node) = self.node(at) {
@@ -109,7 +113,7 @@ impl Core {
                 }
                 Ledger::Leased => {
                     let mode = node.class_tokens.leased_mode();
-                    // Nothing goes once a lease is used up.
+                    // A lease with a count of zero is used up.
                     room = room.min(node.class_tokens.headroom(mode == ClassMode::Green).saturating_sub(1));
                     mode
                 }
@@ -123,8 +127,8 @@ impl Core {
         (None, room)
     }
 
-    /// Ends the run of a tree: charges its classes, or, without their tokens, the leases of this worker, or notes it as
-    /// overdrawn.
+    /// Ends the run of a tree: charges the leases of this worker or the shared classes. If the shared classes are not
+    /// available, notes the bits as overdrawn.
     pub fn end_run(&mut self, tree_index: u32, mut shared: Option<&mut TreeState>) {
         let Some(tree) = self.trees.get_mut(tree_index as usize).filter(|tree| tree.run.parent != NIL) else {
             return;
@@ -162,7 +166,7 @@ impl Core {
         }
     }
 
-    /// State of a class when the run of its tree has ended: counters, wire segments that it lent, and charges to the
+    /// State of a class as if the run of its tree had ended: counters, wire segments that it lent, and charges to the
     /// tokens of all workers.
     pub fn with_run(&self, slot: u32) -> Option<(Node, u64, [i64; 2])> {
         let mut node = self.node(slot)?.clone();
@@ -175,7 +179,7 @@ impl Core {
         Some((node, run.lends(level), if run.is_leased { [0; 2] } else { run.charges(level) }))
     }
 
-    /// A tree is listed in [`Self::runs`] no longer. Whether its run is still to be charged.
+    /// Called when a tree has been removed from [`Self::runs`]. Returns whether its run is still to be charged.
     pub fn unlist_run(&mut self, tree_index: u32) -> bool {
         let Some(tree) = self.trees.get_mut(tree_index as usize) else { return false };
         tree.run.is_listed = false;

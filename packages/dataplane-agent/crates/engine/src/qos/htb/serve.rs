@@ -14,7 +14,7 @@ pub enum Passage {
     Open,
     /// An ancestor is red, or none up to the root is green.
     NoTokens,
-    /// The leaf is above its limit, or others come first.
+    /// The leaf is above its limit, or other packets come first.
     Closed,
 }
 
@@ -35,7 +35,7 @@ impl Core {
             }
         };
         let Some(tree) = self.trees.get(tree as usize) else { return Passage::Closed };
-        // On its own a leaf takes nothing from others but the port.
+        // A leaf that sends with its own tokens competes with others only for the port.
         let first = (u64::from(lender) * 8 + priority as u64).min(63);
         if (lender != 0 || tree.interface.is_some()) && tree.mask & (u64::MAX >> (63 - first)) != 0 {
             return Passage::Closed;
@@ -44,7 +44,8 @@ impl Core {
         Passage::Open
     }
 
-    /// Charges and counts what a leaf sent: its ancestor of level `lender`, and those above that, as their own.
+    /// Charges and counts bytes that a leaf has sent. The class of level `lender` and those above it are charged for
+    /// their `limit-at` tokens too.
     pub fn charge(
         &mut self,
         leaf: u32,
@@ -121,7 +122,8 @@ impl Core {
         self.list(slot);
     }
 
-    /// Bytes that a leaf may send in one go: what is left of its turn and of the tokens of the leaf and its ancestors.
+    /// Bytes that a leaf may send at once: the rest of its turn, or of the tokens of the leaf and its ancestors if that
+    /// is less.
     pub fn allowance(&self, leaf: u32, lender: u8, ledger: &Ledger) -> u64 {
         let deficits = self.cold.get(leaf as usize).map(|cold| &cold.deficits);
         let deficit = deficits.and_then(|deficits| deficits.get(usize::from(lender)));
@@ -129,7 +131,7 @@ impl Core {
         u64::try_from(self.headroom(leaf, lender, ledger).min(bits) / 8).unwrap_or(0)
     }
 
-    /// Bits that a leaf may send before it or one of its ancestors changes its colour, if it had all turns.
+    /// Bits that a leaf may send before it or one of its ancestors changes its colour, if no other leaf sends.
     pub fn tokens(&mut self, leaf: u32, ledger: &mut Ledger, now: Now) -> i64 {
         let mut at = leaf;
         while at != NIL {
@@ -174,12 +176,12 @@ impl Core {
             if *deficit > 0 {
                 return Some((slot, lender));
             }
-            // It sent more than a quantum at once.
+            // The leaf has sent more than a quantum beyond its last turn: it skips this one.
             self.end_turn(slot, usize::from(lender), priority);
         }
     }
 
-    /// Counts what a leaf sent against its turn.
+    /// Subtracts the bytes that a leaf has sent from its turn.
     pub fn take_turn(&mut self, slot: u32, lender: u8, bytes: u64) {
         let (Some(node), Some(cold)) = (self.nodes.get(slot as usize), self.cold.get_mut(slot as usize))
         else {

@@ -1,7 +1,7 @@
 //! The ledger of a tree: the tokens of its inner classes, which all workers share and lease tokens from.
 //!
-//! While one worker alone uses a tree it works on these tokens themselves. When several do, each leases tokens of every
-//! class that it needs, for about a millisecond:
+//! A worker that is the only user of a tree works on these tokens directly. If there are several users, each leases
+//! tokens of every class that it needs, for about a millisecond:
 //!
 //! ```text
 //!  tokens of a class ──strictly by priority, then by weight──► granted to each worker that has packets waiting
@@ -27,7 +27,7 @@ use crate::qos::forest::{Identity, MAX_LEVELS};
 use crate::sync::{Mutex, MutexGuard};
 use crate::time::Now;
 
-/// A worker that did not use a tree for so long has left it, ns.
+/// A worker that has not used a tree for this time counts as absent, ns.
 pub const ABSENT_AFTER: u64 = 10 * SLICE;
 
 /// Spins before a lock is given up for now.
@@ -47,7 +47,7 @@ impl Default for SharedTrees {
 }
 
 impl SharedTrees {
-    /// Shared state of a tree, the same for every worker. Asked when a worker meets a tree, at no other time.
+    /// Shared state of a tree, the same for every worker. Called only when a worker begins to use a tree.
     pub(super) fn of(&self, root: Identity, workers: u32) -> Arc<SharedTree> {
         let mut roots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = roots.get(&root).and_then(Weak::upgrade) {
@@ -69,12 +69,12 @@ pub struct SharedTree {
 }
 
 impl SharedTree {
-    /// Waits for it: for what happens seldom.
+    /// Locks the state and waits for the lock: for rare operations.
     pub fn lock(&self) -> MutexGuard<'_, TreeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does not wait for a worker that was stopped in between.
+    /// Locks the state, but does not wait for a worker that was preempted while it holds the lock.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, TreeState>> {
         for _ in 0..SPINS {
             match self.state.try_lock() {
@@ -114,10 +114,10 @@ pub struct TreeState {
     /// Inner classes, by [`super::node::Node::shared_index`].
     pub classes: Vec<SharedClass>,
     free: Vec<u32>,
-    /// States of leaves that no worker owns, unless all of their tokens are there.
+    /// States of leaves that no worker owns, except those whose token counts are full.
     pub idle_leaves: HashMap<Identity, LeafState>,
     workers: Box<[Presence]>,
-    /// The worker that works on the tokens themselves.
+    /// The worker that works on the tokens directly, as the only user; or [`NOBODY`].
     pub exclusive: u32,
 }
 
@@ -143,8 +143,8 @@ impl TreeState {
         }
     }
 
-    /// The index of a class, for another worker or configuration that knows it.
-    /// Takes its limits; `before` are the tokens that it had in another tree.
+    /// Adds a user of a class, which is a worker or configuration that knows the class, and sets the limits of the
+    /// class. Returns its index. `before` are the tokens that it had in another tree.
     pub fn enter(
         &mut self,
         identity: Identity,
@@ -198,7 +198,7 @@ impl TreeState {
         }
     }
 
-    /// Fills the tokens of a class; whether it may send.
+    /// Fills the tokens of a class and returns its colour.
     #[inline]
     pub fn update_mode(&mut self, index: u32, waiting: bool, now: Now) -> ClassMode {
         let Some(class) = self.classes.get_mut(index as usize) else { return ClassMode::Red };
@@ -225,7 +225,7 @@ impl TreeState {
         others
     }
 
-    /// The worker that is alone uses the tree.
+    /// Notes that the worker, the only user, uses the tree.
     #[inline]
     pub fn mark_seen(&mut self, me: u32, now: Now) {
         if let Some(presence) = self.workers.get_mut(me as usize) {
@@ -238,7 +238,7 @@ impl TreeState {
         self.workers.get_mut(me as usize).is_some_and(|presence| std::mem::take(&mut presence.has_lapsed))
     }
 
-    /// A worker has nothing to do with the tree any more.
+    /// Notes that a worker does not use the tree any more.
     pub fn mark_absent(&mut self, me: u32) {
         if let Some(presence) = self.workers.get_mut(me as usize) {
             presence.is_here = false;

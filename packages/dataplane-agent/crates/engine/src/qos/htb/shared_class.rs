@@ -11,7 +11,7 @@ use crate::time::Now;
 /// An inner class.
 #[derive(Debug)]
 pub struct SharedClass {
-    /// What it is called from one configuration to the next.
+    /// Identity of the class, the same in every configuration.
     pub(super) identity: Identity,
     /// Workers that know the class.
     pub(super) users: u32,
@@ -28,7 +28,7 @@ pub struct SharedClass {
 }
 
 impl SharedClass {
-    /// Adds what came in, at the rate of a burst or without.
+    /// Adds the tokens that came in, at the burst rate if a burst is allowed.
     #[inline]
     pub fn fill(&mut self, now: Now, waiting: bool) {
         self.class_tokens.fill(now, waiting);
@@ -39,7 +39,7 @@ impl SharedClass {
         }
     }
 
-    /// Charges bits; those that it sent on its own, or that went past its limit, as `own` too.
+    /// Charges bits, see [`ClassTokens::charge`].
     #[inline]
     pub fn charge(&mut self, bits: i64, own: bool) {
         self.class_tokens.charge(bits, own);
@@ -48,13 +48,13 @@ impl SharedClass {
         }
     }
 
-    /// When its colour may change for the better.
+    /// When its colour may improve.
     pub fn event(&self) -> Option<Now> {
         let event = self.class_tokens.event()?;
         Some(self.burst.as_ref().map_or(event, |burst| event.min(burst.ends())))
     }
 
-    /// Takes over other limits; tokens stay as far as they allow.
+    /// Changes the limits. Tokens are kept up to the new depths.
     pub(super) fn change(&mut self, limit: &QueueLimit, is_root: bool, now: Now) {
         if (limit, is_root) == (&self.limit, self.is_root) {
             return;
@@ -64,7 +64,7 @@ impl SharedClass {
         self.class_tokens.change(rates(limit, is_root, self.burst.as_deref()), now, false);
     }
 
-    /// Charges what went past the credit of a worker, and shows the burst all that passed.
+    /// Charges the bits that a worker sent past its credit, and counts all bits that it sent for the burst.
     fn charge_overdraft(&mut self, lease: &Lease) {
         self.class_tokens.charge_own(lease.overdrawn[0]);
         self.class_tokens.charge(lease.overdrawn[1], false);
@@ -133,7 +133,7 @@ impl SharedClass {
             all = all.saturating_add(demand.weight.get(top).copied().unwrap_or(0));
         }
         let mine = lease.weight.get(top).copied().unwrap_or(1).max(1);
-        // Without ceiling tokens nothing goes; without tokens others may lend.
+        // Ceiling tokens first: without them nothing is sent, but without tokens a class above may lend.
         for (side, (rate, pool)) in pools.into_iter().enumerate().rev() {
             let credit = lease.credit.get(side).copied().unwrap_or(0);
             if rate == 0 || rate == UNLIMITED || credit > 0 {

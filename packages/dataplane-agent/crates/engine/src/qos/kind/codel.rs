@@ -1,4 +1,4 @@
-//! Controlled delay (RFC 8289): the control law, for [`super::fq_codel`] too, and the kind that is one queue under it.
+//! Controlled delay (RFC 8289): the control law, which [`super::fq_codel`] uses too, and the kind with a single queue.
 
 use tollway_config::dataplane::{self as config, QueueType};
 
@@ -12,14 +12,14 @@ use crate::time::Now;
 /// A dropping state left longer ago than so many intervals is forgotten (RFC 8289 §4.3).
 const MEMORY: u64 = 16;
 
-/// When the next packet after `count` of them is to be dropped (RFC 8289 §5.4): `interval / √count` later, exact
-/// to 2⁻¹⁶ of the root.
+/// When the next packet after `count` drops is to be dropped (RFC 8289 §5.4): `interval / √count` after `at`, exact to
+/// 2⁻¹⁶ of the root.
 pub fn control_law(at: u64, interval: u64, count: u32) -> u64 {
     // Intervals are below 2⁴², roots at least 2¹⁶.
     at.saturating_add((interval << 16) / (u64::from(count.max(1)) << 32).isqrt())
 }
 
-/// Parameters of [`Control`], and what all queues under it have in common.
+/// Parameters of [`Control`], and the state that all queues of a kind share.
 #[derive(Debug, Clone, Copy)]
 pub struct Params {
     target: u64,
@@ -27,7 +27,7 @@ pub struct Params {
     ecn: bool,
     /// Delay beyond which every packet is marked, ns.
     ce_threshold: Option<u64>,
-    /// The longest packet that came, L3 bytes: what is always allowed to wait.
+    /// The longest packet so far, L3 bytes: so many bytes may always wait.
     largest: u64,
     /// Wire segments that were marked.
     pub marked: u64,
@@ -47,13 +47,13 @@ impl Params {
         }
     }
 
-    /// Takes other parameters.
+    /// Changes the parameters.
     pub fn change(&mut self, codel: &config::Codel) {
         let (largest, marked) = (self.largest, self.marked);
         *self = Self { largest, marked, ..Self::new(codel) };
     }
 
-    /// A packet came.
+    /// Notes a packet that arrives.
     #[inline]
     pub fn see(&mut self, load: Load) {
         self.largest = self.largest.max(load.bytes / u64::from(load.segments.max(1)));
@@ -76,7 +76,7 @@ fn ns(us: u32) -> u64 {
 /// The state of one queue (RFC 8289 §5.3).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Control {
-    /// When the delay will have been above the target for an interval, ns; 0 while it is not.
+    /// When the delay will have been above the target for an interval, ns; 0 while it is below.
     first_above: u64,
     /// When to drop next, ns.
     drop_next: u64,
@@ -88,7 +88,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Takes the frame that goes next out of a queue. What is dropped before is put into `gone`.
+    /// Dequeues the next frame. Frames that are dropped before it are put into `gone`.
     #[inline]
     pub fn dequeue<F: Frame>(
         &mut self,
@@ -130,7 +130,7 @@ impl Control {
             }
             self.enter(params, now);
         }
-        // One that is marked already counts once.
+        // A packet that is marked already is not counted twice.
         if !marked
             && let Some(threshold) = params.ce_threshold
             && let Some((node, _)) = first
@@ -141,7 +141,7 @@ impl Control {
         first
     }
 
-    /// Enters the dropping state, with the rate of drops of the last time if that is not long ago.
+    /// Enters the dropping state, with the drop rate of the last dropping state if that has ended recently.
     fn enter(&mut self, params: &Params, now: Now) {
         self.dropping = true;
         let drops = self.count.wrapping_sub(self.last_count);
@@ -176,7 +176,7 @@ impl Control {
         (Some((node, load)), false)
     }
 
-    /// Whether the state left so long ago has no effect any more.
+    /// Whether the dropping state ended so long ago that it has no effect any more.
     pub fn is_forgotten(&self, params: &Params, now: Now) -> bool {
         now.0.saturating_sub(self.drop_next) >= MEMORY * params.interval
     }

@@ -1,5 +1,5 @@
-//! First in, first out: `pfifo` and `mq-pfifo`, bounded in packets, `bfifo`, bounded in bytes, and `none`, where a
-//! packet waits alone. What comes while the limit is reached is refused.
+//! First in, first out: `pfifo` and `mq-pfifo`, bounded in packets, `bfifo`, bounded in bytes, and `none`, where at
+//! most one packet waits. A packet that arrives while the limit is reached is refused.
 
 use tollway_config::dataplane::QueueType;
 

@@ -1,5 +1,5 @@
-//! Flow queues under controlled delay (RFC 8290): a queue for each bucket that flows are hashed into, served in turn
-//! by bytes, the queues that have just begun first.
+//! Flow queues under controlled delay (RFC 8290): a queue for each bucket that flows are hashed into, served by deficit
+//! round robin, new queues first.
 
 use tollway_config::dataplane::QueueType;
 
@@ -17,12 +17,12 @@ const BATCH: u32 = 64;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum FlowList {
-    /// Nothing waits, and it has no turn.
+    /// In neither list: nothing waits.
     #[default]
     Idle,
-    /// Among those that have just begun.
+    /// In the list of new flows.
     New,
-    /// Among the others.
+    /// In the list of old flows.
     Old,
 }
 
@@ -44,12 +44,12 @@ pub struct FqCodel {
     lengths: Lengths,
     new: SubQueueList,
     old: SubQueueList,
-    /// Flows without turns, the one that has been idle longest first.
+    /// Idle flows, the one that has been idle longest first.
     idle: SubQueueList,
     load: Load,
     /// Flows in which packets wait.
     waiting: u32,
-    /// Memory of what waits, bytes.
+    /// Memory of the waiting frames, bytes.
     memory: u64,
     params: Params,
     limit: u32,
@@ -60,7 +60,7 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// The flow of a bucket, which begins anew if it is unknown.
+    /// The flow of a bucket; a new one if there is none.
     fn flow(&mut self, bucket: u32, now: Now) -> u32 {
         if let Some(index) = self.flows.find(bucket, |flow| flow.bucket == bucket) {
             return index;
@@ -97,14 +97,14 @@ impl FqCodel {
         self.shortened(index, before, after);
     }
 
-    /// Something of a flow has gone.
+    /// Updates the counts after frames of a flow have left the queue.
     fn shortened(&mut self, index: u32, before: Load, after: Load) {
         self.load = self.load.minus(before.minus(after));
         self.waiting -= u32::from(before.frames != 0 && after.frames == 0);
         self.flows.measure(&mut self.lengths, index, after.bytes);
     }
 
-    /// The flow whose turn it is, if any has one: its deficit is above zero.
+    /// The flow whose turn it is; its deficit is above zero. `None` if there are neither new nor old flows.
     #[inline]
     fn turn(&mut self) -> Option<u32> {
         loop {
@@ -124,8 +124,8 @@ impl FqCodel {
         }
     }
 
-    /// A flow whose turn it is has nothing more. A new one waits among the old ones for another turn, or else it
-    /// would be new again with its next packet (RFC 8290 §4.2).
+    /// Called when the flow whose turn it is has become empty. If there are old flows, a new one is put behind them, as
+    /// it would otherwise be new again with its next packet (RFC 8290 §4.2).
     fn retire(&mut self, index: u32) {
         let Some(flow) = self.flows.get_mut(index) else { return };
         let stays = flow.list == FlowList::New && self.old.first().is_some();

@@ -1,4 +1,4 @@
-//! A queue of frames that knows what waits in it.
+//! A queue of frames that counts the waiting frames, segments and bytes.
 
 use super::{Load, split_off};
 use crate::packet::frame::Frame;

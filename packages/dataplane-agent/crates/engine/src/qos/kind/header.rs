@@ -181,7 +181,7 @@ pub fn hash_addr(address: Addr, seed: u64) -> u64 {
     mix(address.0 as u64 ^ seed, (address.0 >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15)
 }
 
-/// Two words folded into one by their product; what is 0 does not wipe the other out.
+/// Folds two words into one by their product. A word of 0 does not cancel the other one.
 #[inline]
 pub fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);

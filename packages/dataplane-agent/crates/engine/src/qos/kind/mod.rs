@@ -1,10 +1,10 @@
 //! Queue kinds: which packets of a leaf wait, which are dropped or marked, and in which order they go.
 //!
 //! [`LeafQdisc`] is what a leaf holds. Behind it is one [`Qdisc`] for each kind, one file and one line of `kinds!`
-//! each. A kind that keeps much is boxed, and takes memory for what it keeps when the first packet waits.
+//! each. A kind with much state is boxed, and allocates memory for its state when the first packet waits.
 //!
-//! Packets are wire segments, bytes are L3: a frame of several segments is one thing to a kind, which counts all of
-//! them.
+//! Packets are wire segments, bytes are L3: a kind treats a frame of several segments as one frame, but counts all its
+//! segments.
 
 mod cake;
 mod codel;
@@ -24,7 +24,7 @@ use super::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::packet::frame::Frame;
 use crate::time::Now;
 
-/// Bytes of a turn at least. Shares are by bytes, so that shorter turns would not change them, but cost many of them
+/// Minimum length of a turn, bytes. Shares are by bytes: shorter turns would not change them, but would take many turns
 /// for each packet.
 const LEAST_TURN: u32 = 256;
 
@@ -33,7 +33,7 @@ const LEAST_TURN: u32 = 256;
 pub enum Dequeued {
     /// Dequeued frame.
     Packet(NodeId),
-    /// Packets wait, and the first of them may go then: the kind has a rate of its own.
+    /// Packets wait, and the first may be sent at this time: the kind has a rate of its own.
     Wait(Now),
     /// Nothing waits.
     Empty,
@@ -85,22 +85,23 @@ impl Load {
 /// The end at which a queue is about to be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// A frame goes.
+    /// The first frame, which is about to be dequeued.
     First,
-    /// A frame comes.
+    /// The last frame, behind which a frame is about to be enqueued.
     Last,
 }
 
 /// A queue kind.
 ///
-/// Every frame that was offered is given back once: by `next`, by `take_out`, or in `gone`, where it was dropped.
-/// Frames of one flow are given back in the order in which they were offered.
+/// Every frame that was enqueued is given back once: by `dequeue`, by `take_out`, or in `gone` if it was dropped.
+/// Frames of one flow are given back in the order in which they were enqueued.
 trait Qdisc: Sized {
     /// Whether frames are dropped at random on arrival, so that a drop does not mean that the queue is full.
     const DROPS_AT_RANDOM: bool = false;
     /// An empty queue; `None` if the configuration is of another kind.
     fn new(config: &QueueType, seed: u64) -> Option<Self>;
-    /// Takes other parameters; what waits stays. `false`, changing nothing, if the configuration is of another kind.
+    /// Changes the parameters; waiting frames stay. Returns `false`, and changes nothing, if the configuration is of
+    /// another kind.
     fn change(&mut self, config: &QueueType) -> bool;
     /// Whether packets go through the queue even when nothing waits: it has rates of its own, or changes packets.
     fn needs_every_packet(_config: &QueueType) -> bool {
@@ -108,18 +109,18 @@ trait Qdisc: Sized {
     }
     /// The frames that wait.
     fn load(&self) -> Load;
-    /// Whether there is room for a frame, if what is `covered` counted as gone.
+    /// Whether there is room for a frame, if the frames in `covered` are not counted.
     fn admits(&self, _frame: Load, _covered: Load) -> bool {
         true
     }
-    /// Most wire segments of so many bytes each that a frame may have.
+    /// Maximum number of wire segments, of `segment_bytes` L3 bytes each, that a frame may have.
     fn max_segments(&self, _segment_bytes: u64) -> u32 {
         u32::MAX
     }
     /// Prefetches what the next call needs, as far as that is known without reading memory that may not be cached.
     fn prefetch<F>(&self, _slab: &Slab<F>, _end: End) {}
-    /// Takes a frame, and puts the frames that are dropped for it, perhaps itself, into `gone`. Returns the node of the
-    /// frame.
+    /// Enqueues a frame. Frames that are dropped for it, possibly the frame itself, are put into `gone`. Returns the
+    /// node of the frame.
     fn enqueue<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
@@ -127,9 +128,9 @@ trait Qdisc: Sized {
         now: Now,
         gone: &mut NodeQueue,
     ) -> NodeId;
-    /// Gives the frame that goes first, and puts what is dropped before it into `gone`.
+    /// Dequeues the next frame. Frames that are dropped before it are put into `gone`.
     fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued;
-    /// Takes out what `pick` says and puts it into `to`.
+    /// Moves the frames for which `pick` holds to `to`. Returns their load.
     fn take_out<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
@@ -138,7 +139,7 @@ trait Qdisc: Sized {
     ) -> Load;
     /// Drops a frame, of the longest sub-queue if there are several, into `gone`; none if nothing waits.
     fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue);
-    /// Sub-queues in which packets wait; none of a kind that has no such.
+    /// Number of sub-queues in which packets wait; 0 for a kind without sub-queues.
     fn sub_queues(&self) -> u32 {
         0
     }
@@ -213,7 +214,7 @@ macro_rules! kinds {
         }
 
         impl LeafQdisc {
-            /// An empty queue. Leaves with different seeds hash and draw differently.
+            /// An empty queue. `seed` is the seed of its hash and its random numbers.
             pub fn new(config: &QueueType, seed: u64) -> Self {
                 let kind = match config {
                     $($configured => <$kind as Qdisc>::new(config, seed).map(Self::$variant),)+
@@ -222,8 +223,8 @@ macro_rules! kinds {
                 kind.unwrap_or_else(|| Self::Fifo(fifo::Fifo::default()))
             }
 
-            /// Takes other parameters; what waits stays. `false`, changing nothing, if the configuration is of
-            /// another kind: what waits is then to be taken out and offered to a new one.
+            /// Changes the parameters; waiting frames stay. Returns `false`, and changes nothing, if the configuration
+            /// is of another kind: the waiting frames are then to be taken out and enqueued in a new queue.
             pub fn change(&mut self, config: &QueueType) -> bool {
                 match self { $(Self::$variant(kind) => kind.change(config),)+ }
             }
@@ -242,8 +243,9 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => kind.load(),)+ }
             }
 
-            /// Whether there is room for a frame, as far as that is known before it is looked at; if not, it must
-            /// not be offered. What is `covered`, for which the leaf has tokens already, does not count as waiting.
+            /// Whether there is room for a frame, as far as that is known without reading its headers; if not, it must
+            /// not be enqueued. The frames in `covered`, for which the leaf has tokens already, do not count as
+            /// waiting.
             #[inline]
             pub fn admits(&self, frame: Load, covered: Load) -> bool {
                 match self { $(Self::$variant(kind) => kind.admits(frame, covered),)+ }
@@ -260,13 +262,14 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => Qdisc::prefetch(kind, slab, end),)+ }
             }
 
-            /// Wire segments of so many bytes each that a super-frame may have; longer ones are to be segmented.
+            /// Maximum number of wire segments, of `segment_bytes` L3 bytes each, that a super-frame may have; a longer
+            /// one is to be segmented.
             pub fn max_segments(&self, segment_bytes: u64) -> u32 {
                 match self { $(Self::$variant(kind) => kind.max_segments(segment_bytes.max(1)).max(1),)+ }
             }
 
-            /// Takes a frame, and puts the frames that are dropped for it, perhaps itself, into `gone`. Returns the
-            /// node of the frame, which may have been exchanged with that of a dropped one.
+            /// Enqueues a frame. Frames that are dropped for it, possibly the frame itself, are put into `gone`.
+            /// Returns the node of the frame, which may have been exchanged with that of a dropped one.
             #[inline]
             pub fn enqueue<F: Frame>(
                 &mut self,
@@ -278,7 +281,7 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => kind.enqueue(slab, node, now, gone),)+ }
             }
 
-            /// Gives the frame that goes first. What is dropped before it is put into `gone`.
+            /// Dequeues the next frame. Frames that are dropped before it are put into `gone`.
             #[inline]
             pub fn dequeue<F: Frame>(&mut self, slab: &mut Slab<F>, now: Now, gone: &mut NodeQueue) -> Dequeued {
                 match self { $(Self::$variant(kind) => kind.dequeue(slab, now, gone),)+ }
@@ -294,7 +297,8 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => kind.take_out(slab, to, &mut pick),)+ }
             }
 
-            /// Drops a frame into `gone` where most waits, to make room; none if nothing waits.
+            /// Drops a frame, of the longest sub-queue if there are several, into `gone` to make room; none if nothing
+            /// waits.
             pub fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue) {
                 match self { $(Self::$variant(kind) => kind.drop_from_longest(slab, gone),)+ }
             }
@@ -346,7 +350,7 @@ impl LeafQdisc {
 
 const _: () = assert!(size_of::<LeafQdisc>() <= 64);
 
-/// Memory that a frame keeps, bytes.
+/// Memory that a frame occupies, bytes.
 fn footprint<F: Frame>(slab: &Slab<F>, node: NodeId) -> u64 {
     slab.get(node).map_or(0, |waiting| waiting.frame.footprint() as u64)
 }

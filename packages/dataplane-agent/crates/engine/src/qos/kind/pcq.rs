@@ -1,5 +1,5 @@
-//! Per connection queuing: a sub-queue for each value of the classifier, each held to a rate, or all of them given
-//! the same share.
+//! Per connection queuing: a sub-queue for each value of the classifier, each limited to a rate, or all with equal
+//! shares.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,8 @@ use crate::time::Now;
 const QUANTUM: i64 = 1514;
 /// Burst of a sub-queue after it was idle: what its rate brings in this time, ms.
 const DEPTH_MS: u32 = 10;
-/// A super-frame is no longer than one in so many of a second at the sub-queue's rate, or than this part of its limit.
+/// A super-frame takes at most 1/`WHOLE_PER_SECOND` of a second at the sub-queue's rate, and at most 1/`PART_OF_LIMIT`
+/// of its limit.
 const WHOLE_PER_SECOND: u64 = 1000;
 const PART_OF_LIMIT: u64 = 4;
 
@@ -118,10 +119,10 @@ impl Parameters {
         Some(Self { classifier, rates, limit: *limit, total_limit: *total_limit })
     }
 
-    /// Time after which an idle sub-queue is as a new one, ns.
+    /// Time after which the state of an idle sub-queue equals that of a new one, ns.
     fn memory(&self) -> u64 {
         let burst = if self.rates.burst_limit == 0 { 0 } else { self.rates.burst_time_ms };
-        // The slot in which it became idle, and the sixteen of the average.
+        // The slot in which it became idle, and the sixteen slots of the average.
         u64::from(burst.saturating_add(burst / 16).max(2 * DEPTH_MS)) * 1_000_000
     }
 }
@@ -208,7 +209,8 @@ impl Pcq {
         index
     }
 
-    /// Removes up to two sub-queues that have been idle so long that they are as new ones, or of too many idle ones.
+    /// Removes up to two sub-queues that have been idle so long that their state equals that of new ones, or regardless
+    /// of their state if more than [`MAX_IDLE`] are idle.
     fn forget(&mut self, now: Now) {
         for _ in 0..2 {
             let Some(index) = self.idle.first() else { return };
@@ -223,7 +225,7 @@ impl Pcq {
         }
     }
 
-    /// Brings bucket and burst to this moment.
+    /// Updates bucket and burst to `now`.
     fn fill(&mut self, index: u32, now: Now) {
         let max = self.parameters.rates.max_limit;
         let Some(sub) = self.subs.get_mut(index) else { return };
@@ -239,7 +241,8 @@ impl Pcq {
         }
     }
 
-    /// Gives a sub-queue in which packets wait, and that is in no list, its turn, or the time until it may have one.
+    /// Schedules a sub-queue in which packets wait and that is in no list: in the round-robin list if its bucket is
+    /// open, else by the time when the bucket opens.
     fn begin(&mut self, index: u32) {
         let Some(sub) = self.subs.get_mut(index) else { return };
         if sub.bucket.is_open() {
@@ -266,7 +269,7 @@ impl Pcq {
         self.subs.push(&mut self.idle, index);
     }
 
-    /// Gives those their turn whose time has come. When the next one's comes, if there is one.
+    /// Schedules the sub-queues whose time has come. Returns the time of the next one, if there is one.
     fn wake(&mut self, now: Now) -> Option<Now> {
         while let Some(&Reverse((at, index))) = self.timed.peek() {
             let waits = self.subs.get(index).is_some_and(|sub| sub.state == State::Until(at));

@@ -1,31 +1,32 @@
-//! Sub-queues, found by hash and linked into lists. There is memory for as many as there were at a time, so it
-//! grows rarely, and no packet of a steady state has any taken for it.
+//! Sub-queues, found by hash and linked into lists. The slots of removed sub-queues are used again: memory grows only
+//! when there are more sub-queues than ever before, and in a steady state no packet allocates any.
 
 const NIL: u32 = u32::MAX;
 /// Length classes, powers of two; all longer sub-queues are in the last one.
 const CLASSES: usize = 48;
-/// So many sub-queues of the highest class are compared.
+/// Number of sub-queues of the highest class that are compared.
 const COMPARED: usize = 8;
 
 #[derive(Debug)]
 struct Slot<T> {
     value: T,
     hash: u32,
-    /// Power of two of its length, and its neighbours among those of the same; 0 with nothing, and none.
+    /// Length class, the power of two of its length; 0 if it is empty. `before` and `after` are its neighbours in the
+    /// list of the class.
     class: u8,
     before: u32,
     after: u32,
-    /// The next one of the same head, or that is free.
+    /// The next slot in the chain of the same head, or in the list of free slots.
     chain: u32,
     previous: u32,
     next: u32,
 }
 
-/// Sub-queues.
+/// A pool of sub-queues.
 #[derive(Debug)]
 pub struct Pool<T> {
     slots: Vec<Slot<T>>,
-    /// First of those with the same low bits of the hash; a power of two of them, or none yet.
+    /// First slot of each chain, by the low bits of the hash. The number of heads is a power of two, or 0 at first.
     heads: Vec<u32>,
     free: u32,
     live: u32,
@@ -58,8 +59,7 @@ impl SubQueueList {
     }
 }
 
-/// A pool's sub-queues in which something waits, by how much that is: which one is the longest is found without looking
-/// at all of them.
+/// The non-empty sub-queues of a pool, by length class, so that the longest is found without looking at all of them.
 #[derive(Debug)]
 pub struct Lengths {
     heads: [u32; CLASSES],
@@ -73,7 +73,8 @@ impl Default for Lengths {
 }
 
 impl<T: Default> Pool<T> {
-    /// Chooses how many heads there are to begin with, a power of two; [`Self::insert`] adds no others.
+    /// Sets the number of heads, rounded up to a power of two, unless there are some already. [`Self::insert`] adds
+    /// none.
     pub fn fix_heads(&mut self, heads: usize) {
         if self.heads.is_empty() {
             self.heads.resize(heads.next_power_of_two(), NIL);
@@ -132,7 +133,7 @@ impl<T: Default> Pool<T> {
         index
     }
 
-    /// Takes away a sub-queue that is in no list, and in which nothing waits.
+    /// Removes a sub-queue that is in no list, and in which nothing waits.
     pub fn remove(&mut self, index: u32) {
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
         slot.value = T::default();
@@ -155,7 +156,7 @@ impl<T: Default> Pool<T> {
         }
     }
 
-    /// The items with the same head of their hash.
+    /// The sub-queues in the chain of a hash. Their hashes may differ.
     #[inline]
     pub fn chain(&self, hash: u32) -> impl Iterator<Item = (u32, &T)> {
         let head_index = hash as usize & self.heads.len().wrapping_sub(1);
@@ -168,7 +169,7 @@ impl<T: Default> Pool<T> {
         })
     }
 
-    /// The one with a hash that `is` it.
+    /// The sub-queue with a hash for which `is` holds.
     #[inline]
     pub fn find(&self, hash: u32, is: impl Fn(&T) -> bool) -> Option<u32> {
         self.chain(hash).find(|(_, value)| is(value)).map(|(index, _)| index)
@@ -191,7 +192,7 @@ impl<T: Default> Pool<T> {
         self.live
     }
 
-    /// Every item; removed ones are as new.
+    /// Every slot's sub-queue; a removed one has the default value.
     pub fn all(&self) -> impl Iterator<Item = (u32, &T)> {
         self.slots.iter().enumerate().map(|(index, slot)| (index as u32, &slot.value))
     }
@@ -201,7 +202,7 @@ impl<T: Default> Pool<T> {
         self.slots.iter_mut().map(|slot| &mut slot.value)
     }
 
-    /// So much waits in a sub-queue from now on.
+    /// Records the new length of a sub-queue.
     #[inline]
     pub fn measure(&mut self, lengths: &mut Lengths, index: u32, length: u64) {
         let class = ((u64::BITS - length.leading_zeros()) as usize).min(CLASSES - 1);
@@ -236,7 +237,7 @@ impl<T: Default> Pool<T> {
         }
     }
 
-    /// The longest sub-queue; if several are of its class, the longest of some of those.
+    /// The longest sub-queue; if several are in the highest class, the longest of [`COMPARED`] of them.
     pub fn longest(&self, lengths: &Lengths, length: impl Fn(&T) -> u64) -> Option<u32> {
         let class = (u64::BITS - 1).checked_sub(lengths.occupied.leading_zeros())?;
         let mut at = *lengths.heads.get(class as usize)?;
@@ -248,7 +249,7 @@ impl<T: Default> Pool<T> {
         of_class.take(COMPARED).max_by_key(|(_, length)| *length).map(|(index, _)| index)
     }
 
-    /// Links one at the end of a list.
+    /// Links a sub-queue at the end of a list.
     #[inline]
     pub fn push(&mut self, list: &mut SubQueueList, index: u32) {
         let last = std::mem::replace(&mut list.last, index);
@@ -261,7 +262,7 @@ impl<T: Default> Pool<T> {
         }
     }
 
-    /// Unlinks one from the list that it is in.
+    /// Unlinks a sub-queue from the list that it is in.
     #[inline]
     pub fn unlink(&mut self, list: &mut SubQueueList, index: u32) {
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
@@ -277,7 +278,7 @@ impl<T: Default> Pool<T> {
         }
     }
 
-    /// Takes the first one of a list to its end.
+    /// Moves the first sub-queue of a list to its end.
     #[inline]
     pub fn rotate(&mut self, list: &mut SubQueueList) {
         if let Some(first) = list.first()

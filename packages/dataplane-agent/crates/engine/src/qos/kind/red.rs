@@ -14,9 +14,10 @@ const FRACTION: u32 = 32;
 /// Share of packets that are dropped when the average is just below the upper threshold: 1/50, as in the paper
 /// (§6) and tc-red(8).
 const MAX_PROBABILITY: u64 = (1 << FRACTION) / 50;
-/// Rate by which an idle time is counted before one has been seen, bits/s: that of tc-red(8).
+/// Rate at which an idle time is converted into packets before a rate has been measured, bits/s: the default of
+/// tc-red(8).
 const DEFAULT_RATE: u64 = 10_000_000;
-/// An idle time of more packets than that leaves nothing of the average.
+/// After an idle time of more packets than this the average is zero.
 const FORGOTTEN: u64 = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ struct Parameters {
     min: u32,
     max: u32,
     avg_packet: u32,
-    /// The weight of a packet in the average is 2 to the minus that.
+    /// The weight of a packet in the average is 2 to the power of minus this number.
     weight: u32,
 }
 
@@ -67,15 +68,15 @@ pub struct Red {
     since_drop: Option<u32>,
     /// When the queue became empty.
     idle_since: Option<Now>,
-    /// When it began to be busy, and the bytes that went since.
+    /// When the queue became busy, and the bytes sent since.
     busy: (Now, u64),
-    /// Bits/s that it sent when it was busy last.
+    /// Rate at which the queue was last emptied, bits/s.
     rate: u64,
     random: Random,
 }
 
 impl Red {
-    /// Takes the queue's length into the average, or the time for which it was empty.
+    /// Updates the average with the queue's length, and with the time for which the queue was empty.
     fn estimate(&mut self, now: Now) {
         if let Some(since) = self.idle_since.take() {
             let packet =
@@ -111,7 +112,7 @@ impl Red {
         drops
     }
 
-    /// A frame went. The rate is taken whenever the queue has been sent empty.
+    /// Notes a frame that was sent. The rate is measured whenever the queue becomes empty.
     fn sent(&mut self, load: Load, now: Now) {
         self.busy.1 += load.bytes;
         if !self.queue.is_empty() {

@@ -68,7 +68,7 @@ impl Sfq {
         }
     }
 
-    /// Takes a bucket away once nothing waits in it.
+    /// Removes a bucket if nothing waits in it.
     fn remove_if_empty(&mut self, index: u32) {
         if self.buckets.get(index).is_some_and(|bucket| bucket.queue.is_empty()) {
             self.buckets.unlink(&mut self.active, index);
@@ -126,7 +126,7 @@ impl Qdisc for Sfq {
     }
 
     fn max_segments(&self, segment_bytes: u64) -> u32 {
-        // A frame is sent whole: one that is longer than a turn would take those of others.
+        // A frame is sent whole: a frame longer than a turn would delay the other buckets.
         u32::try_from(self.allot as u64 / segment_bytes).unwrap_or(u32::MAX).min(LIMIT)
     }
 

@@ -11,7 +11,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct ChangeProgress {
     workers: Vec<WorkerProgress>,
-    /// Tables that no worker reads any more, to be freed by another thread than theirs.
+    /// Tables that no worker reads any more, to be freed by a thread that is not a worker.
     retired: Mutex<Vec<Tables>>,
 }
 
@@ -21,7 +21,8 @@ pub(super) type Tables = (Arc<Forest>, Arc<QueueTable>);
 /// Progress of a worker with the queue-configuration change.
 #[derive(Debug)]
 struct WorkerProgress {
-    /// The configuration, above eight bits for the slot that it has sent and those above.
+    /// The epoch of the configuration, above eight bits for the lowest slot of which, as of all slots above, the worker
+    /// has sent all packets.
     word: AtomicU64,
     /// Packets that it had handed over to each worker by then, for a leaf there.
     departed: Vec<AtomicU64>,
@@ -48,8 +49,8 @@ impl ChangeProgress {
         self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(tables);
     }
 
-    /// Publishes how far a worker is: the epoch, the lowest slot whose packets may go, and packets sent to others by
-    /// slot.
+    /// Publishes the progress of a worker: the epoch, the lowest slot whose packets it has sent, and the number of
+    /// packets that it has handed over to each worker.
     pub(super) fn announce(&self, worker: u32, epoch: u32, slot: u8, departed: &[u64]) {
         let Some(progress) = self.workers.get(worker as usize) else { return };
         for (shared, count) in progress.departed.iter().zip(departed) {
@@ -58,7 +59,7 @@ impl ChangeProgress {
         progress.word.store(word(epoch, slot), Ordering::Release);
     }
 
-    /// Publishes the packets that a worker has received from others, by slot.
+    /// Publishes the number of packets that a worker has received from each worker.
     pub(super) fn note_arrived(&self, worker: u32, arrived: &[u64]) {
         let Some(progress) = self.workers.get(worker as usize) else { return };
         for (shared, count) in progress.arrived.iter().zip(arrived) {
@@ -66,7 +67,8 @@ impl ChangeProgress {
         }
     }
 
-    /// Whether every worker has sent its packets of a slot and of those above, and those have arrived that were handed over before that.
+    /// Whether every worker has sent its packets of `slot` and of the slots above, and all packets that were handed
+    /// over before that have arrived.
     pub(super) fn is_sent_by_all(&self, epoch: u32, slot: u8) -> bool {
         let is_there = |progress: &WorkerProgress| {
             let word = progress.word.load(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! Packets whose time has come: leaves that are due send in turn, and each packet goes on to the next leaf of its path.
+//! Dequeuing: leaves that are due send in turn, and each packet continues to the next leaf of its path.
 
 use crate::ids::{LeafId, QueueRef};
 use crate::packet::frame::Frame;
@@ -13,9 +13,9 @@ use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
-    /// Dequeues frames of one leaf that is due, at most `most`; leaves take turns. The queue of a frame that is sent
-    /// leads to its remaining leaves: the caller passes it to them before the next call, or frames would be reordered.
-    /// `None` when no leaf is due.
+    /// Dequeues frames of one leaf that is due, at most `most`; leaves take turns. The queue reference of a frame that
+    /// is sent is that of its remaining leaves: the caller passes the frame through them before the next call, or
+    /// frames would be reordered. `None` when no leaf is due.
     pub fn dequeue(
         &mut self,
         lookup: &LeafLookup<'_>,
@@ -57,7 +57,7 @@ impl<F: Frame> Queues<F> {
             self.due_after_port.push(leaf);
             return sent;
         }
-        // A kind that has nothing to give though packets wait is asked again, but not at once.
+        // A kind that returns no frame although packets wait is asked again after a tick.
         let until = until.or_else(|| {
             let stuck = sent == 0 && hot.queued() != 0 && hot.bucket.is_open();
             (stuck && !hot.is(leaf_flag::TREE | leaf_flag::BLOCKED)).then_some(Now(now.0 + TICK))
@@ -70,8 +70,8 @@ impl<F: Frame> Queues<F> {
         sent
     }
 
-    /// Sends up to `most` frames of a leaf. Returns their number, and when its kind has the next one to send, if that
-    /// is later.
+    /// Sends up to `most` frames of a leaf. Returns their number, and the time at which the kind has the next frame to
+    /// send, if it is later.
     fn serve(
         &mut self,
         leaf: LeafId,
@@ -105,7 +105,7 @@ impl<F: Frame> Queues<F> {
         (most, None)
     }
 
-    /// Takes the frame that goes first out of a leaf's queue; it keeps its place.
+    /// Dequeues the next frame of a leaf. The frame keeps its node in the slab.
     fn take_next(&mut self, leaf: LeafId, now: Now) -> Result<NodeId, Option<Now>> {
         let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return Err(None) };
         let before = queue.kind.load();
@@ -123,7 +123,7 @@ impl<F: Frame> Queues<F> {
         taken
     }
 
-    /// Lets a frame that has waited pass its leaf.
+    /// Passes a frame through the leaf in which it has waited, and sends it.
     fn dequeue_frame(
         &mut self,
         leaf: LeafId,
@@ -161,11 +161,11 @@ impl<F: Frame> Queues<F> {
         } else if !queue.is_none() {
             queue = self.next_queue(leaf, queue, addresses, lookup, now);
         } else if enqueued <= self.reconfigured_at {
-            // It may have been the only one of an older configuration.
+            // In an older configuration the leaf may have been the only one on the path of the frame.
             let rank = self.rank(leaf);
             queue = self.queue_after_rank(lookup, addresses, Context::default(), rank, now);
         }
-        // Only here is it moved, to where it goes.
+        // The frame is moved only here, to its destination.
         if let Some(waiting) = self.slab.remove(node) {
             send(Waiting { queue, ..waiting });
         }
@@ -224,7 +224,7 @@ impl<F: Frame> Queues<F> {
         now: Now,
     ) -> QueueRef {
         let next = self.paths.after_wait(waited_on).unwrap_or_else(|context| {
-            // It was found for an older configuration.
+            // The path belongs to an older configuration: find the leaves again.
             let class = self.class(leaf);
             let classes = lookup.path_classes(addresses, &context);
             let Some(step) = classes.iter().position(|passed| Some(passed) == class) else {
@@ -242,8 +242,8 @@ impl<F: Frame> Queues<F> {
         paths.of(waiting.queue).map_or(Context::default(), |path| path.context)
     }
 
-    /// Takes the next packet that an ordered change has removed from its leaf and that may go on. Packets farther on their
-    /// queue path come first. Its queue reference is the rest of its path.
+    /// Takes the next packet that an ordered change has deferred and that may continue now. Packets farther along their
+    /// queue path come first. The queue reference of the packet is that of the rest of its path.
     pub fn take_sendable(&mut self, lookup: &LeafLookup<'_>, now: Now) -> Option<Waiting<F>> {
         let allowed = self.ordered_change.lowest_allowed()..;
         let slot = (0..SLOTS)

@@ -11,8 +11,8 @@ use crate::qos::slab::{NodeId, NodeQueue};
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
-    /// Enqueues a frame in a leaf. What is dropped instead is counted for [`Self::take_dropped`].
-    // In line: the caller then builds `Waiting` in the slab, and does not copy it there.
+    /// Enqueues a frame in a leaf. Frames that are dropped instead are counted for [`Self::take_dropped`].
+    // Inlined, so that the caller builds `Waiting` in the slab and does not copy it there.
     #[inline(always)]
     pub fn enqueue(&mut self, leaf: LeafId, waiting: Waiting<F>, now: Now) -> EnqueueOutcome {
         let load = Load::frame(waiting.segments, waiting.bytes);
@@ -24,7 +24,7 @@ impl<F: Frame> Queues<F> {
         self.put(leaf, node, now)
     }
 
-    /// Sees to it that a frame can wait in a leaf. If it cannot, counts it as dropped and says why.
+    /// Makes room for a frame in a leaf. If there is none, counts the frame as dropped and returns the reason.
     fn make_room(
         &mut self,
         leaf: LeafId,
@@ -47,7 +47,7 @@ impl<F: Frame> Queues<F> {
         Ok(())
     }
 
-    /// Puts a frame that has a place into a leaf's queue, which may drop it nevertheless.
+    /// Puts a frame that is in the slab into a leaf's queue, which may still drop it.
     fn put(&mut self, leaf: LeafId, node: NodeId, now: Now) -> EnqueueOutcome {
         let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return EnqueueOutcome::NoRoom };
         let before = queue.kind.load();
@@ -70,8 +70,8 @@ impl<F: Frame> Queues<F> {
         self.count_drop(leaf, segments);
     }
 
-    /// Whether a leaf's queue has room for a frame. What the bucket already has tokens for does not count: it goes as
-    /// soon as the leaf has its turn.
+    /// Whether a leaf's queue has room for a frame. Packets for which the bucket already has tokens do not count: they
+    /// are sent as soon as the leaf has its turn.
     pub fn admits(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) -> bool {
         let (Some(hot), Some(queue)) = (self.leaves.get(leaf.index()), self.leaf_queues.get(leaf.index()))
         else {
@@ -113,7 +113,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Counts wire segments for which there is no memory, of no leaf.
+    /// Counts wire segments dropped for lack of memory that belong to no leaf.
     pub(super) fn drop_for_memory(&mut self, segments: u32) {
         self.dropped.memory = self.dropped.memory.saturating_add(segments);
         self.totals.dropped_packets += u64::from(segments);
@@ -138,7 +138,7 @@ impl<F: Frame> Queues<F> {
         found
     }
 
-    /// Makes room at the cost of the longest queue. `false` when nothing waits in any.
+    /// Makes room by a drop from the longest queue. Returns `false` if nothing waits in any queue.
     fn drop_from_longest(&mut self) -> bool {
         let Some(leaf) = self.longest.first(&mut self.leaf_queues) else { return false };
         let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return false };

@@ -60,7 +60,7 @@ pub struct Dropped {
 pub enum EnqueueOutcome {
     /// The frame waits.
     Waits,
-    /// The leaf's queue dropped it. The next one may be taken.
+    /// The leaf's queue dropped the frame, but may accept the next one.
     Dropped,
     /// The leaf's queue has no room for it, nor for more of the same.
     NoRoom,
@@ -68,18 +68,18 @@ pub enum EnqueueOutcome {
     NoMemory,
 }
 
-/// Classification and tree with which packets find their leaves.
+/// The forest and the classification by which the leaves of a packet are found.
 #[derive(Debug, Clone, Copy)]
 pub struct LeafLookup<'a> {
     /// The leaves.
     pub forest: &'a Arc<Forest>,
-    /// Table that says which of them a packet passes.
+    /// Table by which the leaves of a packet are found.
     pub table: &'a Arc<QueueTable>,
     /// Wall clock, ns since 1970 UTC.
     pub utc_ns: i64,
 }
 
-/// A leaf on a packet's queue.
+/// A step of a packet on its queue path.
 #[derive(Debug, Clone, Copy)]
 pub struct PathStep {
     /// Queue reference from that leaf on.
@@ -124,7 +124,7 @@ pub struct Queues<F> {
     pub(super) due: VecDeque<LeafId>,
     /// Whether the next leaf to be served is one in a tree.
     serve_trees_next: bool,
-    /// Leaves that were served and are due again when the port behind them has been asked.
+    /// Leaves of interfaces that were served. They are due again after the port has been offered their packets.
     due_after_port: Vec<LeafId>,
     /// Packets outside the leaves during a change of the configuration, by the last leaf that they have passed: see
     /// [`ordered_change`].
@@ -139,7 +139,7 @@ pub struct Queues<F> {
     longest: Longest,
     totals: QueueTotals,
     dropped: Dropped,
-    /// Traced packets that ended where they waited.
+    /// Traced packets that were dropped while they waited.
     pub(crate) ended: Ended,
 }
 
@@ -178,13 +178,13 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// To be called when all packets of a batch have passed the stage.
+    /// Called when all packets of a batch have passed the queue stage.
     #[inline]
     pub fn end_batch(&mut self) {
         self.htb.end_runs();
     }
 
-    /// Makes room for so many leaves, so that no packet has to.
+    /// Reserves memory for `leaves` leaves, so that none is allocated on the packet path.
     pub(super) fn reserve(&mut self, leaves: usize) {
         self.due.reserve(leaves.saturating_sub(self.due.len()));
         self.wheel.reserve(leaves);
@@ -209,7 +209,7 @@ impl<F> Queues<F> {
         self.deferred.iter().skip(self.ordered_change.lowest_allowed()).any(|all| all.len() != 0)
     }
 
-    /// Whether a leaf could go on at once, as far as is known.
+    /// Whether any leaf is due.
     fn has_turns(&self) -> bool {
         !self.due.is_empty() || !self.due_after_port.is_empty()
     }

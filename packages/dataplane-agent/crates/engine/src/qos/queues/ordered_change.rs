@@ -1,9 +1,8 @@
-//! The ordered change to another queue configuration: how a flow keeps its order while the workers reconfigure their
-//! queues, each at a time of its own.
+//! The ordered change to another queue configuration: how the packets of a flow stay in order while the workers
+//! reconfigure their queues, each at a different time.
 //!
-//! What a flow's packets have passed says how old they are: of two, the older one has passed more. So those that
-//! have passed all leaves go first, at every worker, then those that have passed one less, and those that have not passed
-//! any last:
+//! Of two packets of a flow, the older one has passed more leaves. So every worker first sends the packets that have
+//! passed all leaves, then those that have passed all but one, and so on; those that have passed none are last:
 //!
 //! ```text
 //! slot  has passed                      goes
@@ -17,8 +16,8 @@
 //!  0    nothing                         likewise, after slot 1
 //! ```
 //!
-//! Until a slot's time comes its packets are deferred, unless nothing changes for their flow. A worker that has something
-//! to wait for looks again at once and never stops for it.
+//! Until a slot may be sent, its packets are deferred, unless the leaves of their flow do not change. A worker that
+//! waits for other workers polls their progress and does not block.
 
 use std::sync::Arc;
 
@@ -31,21 +30,22 @@ use crate::qos::queues::{LeafLookup, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 
-/// Number of slots: of packets that have passed nothing yet, and of those that have passed a leaf of each rank.
+/// Number of slots: one for packets that have passed no leaf, and one for each rank of the last leaf that a packet has
+/// passed.
 pub const SLOTS: usize = RANKS + 1;
 /// Slot of packets that passed the last queue; sent first.
 const FIRST: u8 = RANKS as u8;
-/// Time after which a change no longer keeps the order of flows: a port that takes nothing, or a worker that is
-/// stuck, does not stop the others' packets for good.
+/// Time after which a change no longer keeps the order of flows: a port that accepts no packets, or a worker that is
+/// stuck, does not stop the packets of the other workers for ever.
 const CHANGE_TIMEOUT_NS: u64 = 250_000_000;
 
 /// Flows whose packets have to wait for their slot.
 #[derive(Debug, Default)]
 enum AffectedFlows {
-    /// None: every flow passes the leaves that it did.
+    /// None: every flow passes the same leaves as before.
     #[default]
     None,
-    /// Packets of flows whose leaves differ from those by these tables.
+    /// Packets of flows whose leaves differ from the leaves in these former tables.
     Since(Tables),
     /// Packets of all flows: the leaves of a flow depend on more than its addresses, or the last change was not complete.
     All,
@@ -57,7 +57,7 @@ pub(super) struct OrderedChange {
     epoch: Option<u32>,
     /// Lowest slot whose packets may go; those of lower slots wait. 0 while no change is under way.
     lowest_allowed: u8,
-    /// Lowest slot that others know to be sent.
+    /// Lowest slot that was announced to the other workers as sent.
     announced: u8,
     began: Now,
     affected: AffectedFlows,
@@ -65,7 +65,8 @@ pub(super) struct OrderedChange {
     departed: Vec<u64>,
     /// Packets for a leaf here that came from each worker.
     arrived: Vec<u64>,
-    /// Rows of this worker that are gone: until all workers know, others send their packets here.
+    /// Removed rows that this worker owns: until all workers have the new configuration, others hand over packets for
+    /// them to this worker.
     removed_rows: Vec<(Identity, Arc<Ownership>)>,
 }
 
@@ -89,7 +90,8 @@ impl OrderedChange {
         usize::from(self.lowest_allowed)
     }
 
-    /// Releases a row of this worker that is gone, or all of whose leaves are: at once, or at the end of the change.
+    /// Releases a row of this worker that was removed, or all of whose leaves were removed: at once, or during the
+    /// ordered change if one is under way.
     pub fn release_removed_row(&mut self, worker: u32, row: Identity, ownership: &Arc<Ownership>) {
         if self.lowest_allowed == 0 {
             ownership.release_unconditionally(worker);
@@ -137,14 +139,14 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Whether another configuration is not everybody's yet.
+    /// Whether an ordered change is under way.
     #[inline]
     pub fn is_changing(&self) -> bool {
         self.ordered_change.lowest_allowed != 0
     }
 
-    /// Whether a packet between these addresses that has passed a leaf of a rank, or none, has to wait until older ones
-    /// of its flow have gone.
+    /// Whether a packet between these addresses has to wait until older packets of its flow have been sent. `passed` is
+    /// the rank of the last leaf that the packet has passed, if any.
     #[inline]
     pub fn waits_for_older(
         &self,
@@ -190,7 +192,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Classifies packets again that have passed nothing, and were deferred while yet another configuration came.
+    /// Classifies again the deferred packets that have passed no leaf, as yet another configuration has come.
     pub(super) fn reclassify_unpassed(&mut self, lookup: &LeafLookup<'_>, now: Now) {
         let Some(unpassed) = self.deferred.first_mut() else { return };
         let mut all = std::mem::take(unpassed);
@@ -220,7 +222,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Takes a packet back from the count that could not be handed over.
+    /// Takes a packet that could not be handed over back from the count.
     pub fn uncount_departed(&mut self, to: u32) {
         if let Some(count) = self.ordered_change.departed.get_mut(to as usize) {
             *count = count.saturating_sub(1);
@@ -234,7 +236,8 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Advances the change as far as the other workers are. All packets dequeued so far have left the router.
+    /// Advances the change as far as the progress of the other workers allows. All packets dequeued so far have left
+    /// the router.
     pub(super) fn advance_ordered_change(&mut self, shared: &SharedQueues) {
         let Some(epoch) = self.ordered_change.epoch else { return };
         shared.progress.note_arrived(self.worker, &self.ordered_change.arrived);

@@ -8,8 +8,8 @@ use crate::qos::queues::watch::Event;
 use crate::qos::queues::{PathStep, Queues};
 use crate::time::Now;
 
-/// A super-frame whose time on the wire at the queue's rate is longer than one in so many of a second is
-/// segmented: it would make everybody else wait.
+/// A super-frame that takes longer than 1/`WHOLE_PER_SECOND` of a second at the queue's rate is segmented: it would
+/// delay all other packets.
 const WHOLE_PER_SECOND: u64 = 1000;
 
 impl<F: Frame> Queues<F> {
@@ -25,7 +25,7 @@ impl<F: Frame> Queues<F> {
         bytes: u64,
         now: Now,
     ) -> Option<PathStep> {
-        // A queue that leads nowhere has ids of no leaf.
+        // A queue reference without leaves has an id of no leaf.
         let (mut step, mut leaf) = (queue.path_step(), first);
         loop {
             if !self.pass::<TREES>(leaf, segments, bytes, now) {
@@ -49,9 +49,9 @@ impl<F: Frame> Queues<F> {
         self.pass::<false>(leaf, segments, bytes, now)
     }
 
-    /// Lets a packet pass at once, if this worker has the leaf, nothing waits before it and it keeps to the rate.
-    /// `false`, counting nothing, if not.
-    // Measured: once in the loop over a batch, where it is most of the work, and once for all others.
+    /// Passes a packet at once if this worker owns the leaf, nothing waits in it, and its rate allows the packet.
+    /// Otherwise returns `false` and counts nothing.
+    // Measured: inlined once in the loop over a batch, where it is most of the work, and once for all other callers.
     #[inline(always)]
     fn pass<const TREES: bool>(&mut self, leaf: LeafId, segments: u32, bytes: u64, now: Now) -> bool {
         let Some(hot) = self.leaves.get_mut(leaf.index()) else { return true };
@@ -118,7 +118,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Wire segments of `bytes` each that may stay together in a leaf.
+    /// Maximum number of wire segments, of `bytes` L3 bytes each, that a super-frame may have in a leaf.
     pub fn max_segments(&self, leaf: LeafId, bytes: u64) -> u32 {
         let rate = self.rate(leaf);
         let limit = self.leaf_queues.get(leaf.index()).map_or(1, |queue| queue.kind.max_segments(bytes));
@@ -143,7 +143,7 @@ impl<F: Frame> Queues<F> {
     }
 }
 
-/// Whether a super-frame would make others wait for long.
+/// Whether a super-frame would delay other packets for too long.
 fn is_long(rate: u64, segments: u32, bytes: u64) -> bool {
     segments > 1 && rate != 0 && bytes * 8 * WHOLE_PER_SECOND > rate
 }

@@ -1,5 +1,5 @@
-//! The queues of interfaces: packets wait there while their port takes none, and behind a queue kind that has a rate
-//! of its own. They are per worker, as the port's own are.
+//! The queues of interfaces: packets wait there while their port accepts none, or because the queue kind has a rate of
+//! its own. Each worker has its own queues, as it has of the port itself.
 
 use tollway_config::dataplane::RowId;
 
@@ -16,9 +16,9 @@ struct PortQueue {
     interface: Option<RowId>,
     /// Leaf of the interface's queue.
     leaf: Option<LeafId>,
-    /// Leaves that are a tree of their own below the interface.
+    /// Leaves of `/queue/tree` directly below the interface.
     below: Vec<LeafId>,
-    /// The port takes nothing.
+    /// The port accepts no packets.
     blocked: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct PortQueues {
 }
 
 impl PortQueues {
-    /// Takes the rows of the ports' interfaces of another configuration; their leaves are to be added.
+    /// Sets the rows of the ports' interfaces of another configuration. Their leaves have to be added afterwards.
     pub fn set_interfaces(&mut self, interfaces: &[Option<RowId>]) {
         self.queued = false;
         self.all.resize_with(interfaces.len(), PortQueue::default);
@@ -47,7 +47,7 @@ impl PortQueues {
         self.all.iter().map(|port| &port.interface).eq(interfaces)
     }
 
-    /// Whether a port of an interface takes nothing.
+    /// Whether a port of an interface accepts no packets.
     pub fn is_blocked(&self, interface: RowId) -> bool {
         self.all.iter().any(|port| port.blocked && port.interface == Some(interface))
     }
@@ -65,7 +65,7 @@ impl PortQueues {
         }
     }
 
-    /// Adds a leaf that is a tree of its own below an interface.
+    /// Adds a leaf of `/queue/tree` directly below an interface.
     pub fn add_below(&mut self, interface: RowId, leaf: LeafId) {
         for port in self.all.iter_mut().filter(|port| port.interface == Some(interface)) {
             port.below.push(leaf);
@@ -93,7 +93,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Lets a leaf wait for its port, or lets it go on.
+    /// Stops a leaf while its port accepts no packets, or lets it send again.
     pub(super) fn block(&mut self, leaf: LeafId, blocked: bool, now: Now) {
         if let Some(hot) = self.leaves.get_mut(leaf.index()) {
             hot.set(leaf_flag::BLOCKED, blocked);

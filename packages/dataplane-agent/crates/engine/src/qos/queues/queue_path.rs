@@ -13,7 +13,7 @@ pub struct QueuePath {
     pub classes: PathClasses,
     /// Properties beside the addresses by which the leaves were found.
     pub context: Context,
-    /// Packets that wait somewhere on it.
+    /// Number of packets that wait in the leaves of the path.
     waiting: u32,
     /// The path was found for an older configuration.
     pub is_old: bool,
@@ -22,7 +22,7 @@ pub struct QueuePath {
 /// The paths of a worker.
 #[derive(Debug, Default)]
 pub struct QueuePaths {
-    /// The leaves of each, then [`LeafId::NONE`]: all that a packet needs which does not have to wait.
+    /// The leaves of each path, then [`LeafId::NONE`]. A packet that does not have to wait needs nothing else.
     leaves: Vec<[LeafId; MAX_PATH_LEAVES]>,
     all: Vec<QueuePath>,
     free: Vec<u32>,
@@ -92,7 +92,7 @@ impl QueuePaths {
     /// The queue of a packet that has passed the leaf in which it waited.
     ///
     /// # Errors
-    /// What beside the addresses decided, of a queue of an older configuration.
+    /// The context by which the leaves were found, if the path belongs to an older configuration.
     pub fn after_wait(&self, queue: QueueRef) -> Result<QueueRef, Context> {
         match (self.of(queue), queue.kind()) {
             (Some(path), _) if path.is_old => Err(path.context),
@@ -110,7 +110,7 @@ impl QueuePaths {
         }
     }
 
-    /// Takes a packet from the count that no longer waits on a queue.
+    /// Takes a packet that no longer waits on a queue from the count.
     pub fn remove_waiting(&mut self, queue: QueueRef) {
         if let QueueRefKind::Path(index, _) = queue.kind()
             && let Some(path) = self.all.get_mut(index as usize)
@@ -122,9 +122,9 @@ impl QueuePaths {
         }
     }
 
-    /// Another configuration: paths on which packets wait remain until these have left, the others are removed. Unless
-    /// `keeps_context`, contexts are cleared: packets that came under a configuration without contexts have none, and those
-    /// before them in the same flow must not pass other leaves.
+    /// Called for another configuration. Paths on which packets wait remain until these have left; the others are
+    /// removed. Unless `keeps_context`, contexts are cleared: packets that arrived under a configuration without
+    /// contexts have none, and earlier packets of the same flow must not pass other leaves than these.
     pub fn retire_all(&mut self, keeps_context: bool) {
         self.indices.clear();
         for (index, path) in (0u32..).zip(&mut self.all) {
@@ -140,7 +140,7 @@ impl QueuePaths {
         }
     }
 
-    /// Makes room for so many.
+    /// Reserves memory for `paths` paths.
     pub fn reserve(&mut self, paths: usize) {
         self.indices.reserve(paths.saturating_sub(self.indices.len()));
         self.all.reserve(paths.saturating_sub(self.all.len()));
@@ -152,7 +152,7 @@ impl QueuePaths {
 /// The rest of a packet's path, for the worker that owns its next leaf.
 #[derive(Debug, Clone, Copy)]
 pub struct RemainingPath {
-    /// The leaf that takes it there.
+    /// The next leaf, at the worker that owns it.
     pub leaf: Identity,
     /// Rank of the leaf.
     pub rank: usize,
@@ -162,7 +162,7 @@ pub struct RemainingPath {
     pub classes: PathClasses,
     /// Properties beside the addresses by which the leaves were found.
     pub context: Context,
-    /// Row of the leaf that it has passed before, whose packets are on their way until this one has arrived.
+    /// Row of the leaf that the packet has passed before. The packet counts as in flight for that row.
     pub before: Option<Identity>,
 }
 

@@ -33,13 +33,13 @@ impl QueueRow {
 pub struct HandedOverCounts {
     /// Packets to be acknowledged when they have left the router.
     pub unacknowledged: u64,
-    /// Packets handed over since the last one of this worker's own.
+    /// Packets handed over by others since the last packet of this worker's own.
     pub in_a_row: u32,
-    /// Packets that had passed the row after the last one that was handed over.
+    /// Number of packets that had passed the row just after the last packet that was handed over.
     pub passed: u64,
     /// Times that the row may still be released before a sleep; 0 for a row that no other worker uses.
     pub idle_releases: u8,
-    /// In [`super::Queues::shared_rows`].
+    /// The row is in [`super::Queues::shared_rows`].
     pub is_listed: bool,
 }
 

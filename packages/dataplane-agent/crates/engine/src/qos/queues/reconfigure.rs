@@ -18,9 +18,10 @@ use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
     /// Takes over another configuration in place of `before`. Classes that are not touched keep tokens, counters and
-    /// packets; a changed limit, parent or queue type keeps the packets. Packets that wait in a leaf that is not theirs
-    /// any more go at once, so that packets after them, which pass another one, are not reordered. `epoch` is the number
-    /// of the configuration, by which the workers know that all have it; `interfaces` are the rows of the ports' interfaces.
+    /// packets; a changed limit, parent or queue type keeps the packets. Packets that wait in a leaf which is no longer
+    /// on their path are sent at once, so that later packets, which pass another leaf, do not overtake them. `epoch` is
+    /// the number of the configuration, by which the workers know that all of them have it; `interfaces` are the rows
+    /// of the ports' interfaces.
     pub fn reconfigure(
         &mut self,
         before: &LeafLookup<'_>,
@@ -31,7 +32,8 @@ impl<F: Frame> Queues<F> {
     ) {
         self.begin_ordered_change(before, lookup, epoch, shared, now);
         if lookup.shares_queues_with(before) && self.ports.are_of(interfaces) {
-            // Other rules or neighbours: nothing here would be otherwise, and a worker with 25,000 rows would stand still for 1.5 ms.
+            // Only rules or neighbours have changed: nothing to do here, and a worker with 25,000 rows would stall for
+            // 1.5 ms.
             return;
         }
         self.reconfigured_at = now;
@@ -73,7 +75,7 @@ impl<F: Frame> Queues<F> {
         self.carry_inner(before.forest, forest, now);
         self.htb.reconfigure(forest, &shared.shared_trees, now);
         self.forget_resets(before.forest, forest);
-        // Ids of leaves that are gone are given to others now.
+        // The ids of removed leaves are used again from now on.
         self.pass_over_removed();
         self.apply_changes(forest, changed, now);
         self.pass_over_removed();
@@ -135,7 +137,7 @@ impl<F: Frame> Queues<F> {
         queue_row
     }
 
-    /// Changes what has to be, and gives leaves to rows that have some and need more.
+    /// Applies changed settings to leaves, and adds leaves to rows that have some and lack others.
     fn apply_changes(&mut self, forest: &Forest, changed: Vec<LeafId>, now: Now) {
         for leaf in changed {
             let class = self.class(leaf).and_then(|id| forest.class(id));
@@ -162,7 +164,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Makes leaves this worker's that have been added to a row which it owns.
+    /// Makes this worker the owner of leaves that were added to a row which it owns.
     fn own_added_leaves(&mut self, at: usize, before: [LeafId; ROW_PARTS], now: Now) {
         let Some(queue_row) = self.rows.get(at) else { return };
         for leaf in
@@ -177,7 +179,8 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Begins the queue of an interface, which is there from the start: it has to know when its port takes nothing.
+    /// Creates the queue of an interface. It exists before the first packet, as it has to know when its port accepts no
+    /// packets.
     fn begin_interface_queue(&mut self, at: usize, forest: &Forest, now: Now) {
         let Some(queue_row) = self.rows.get(at) else { return };
         let kind = forest.class(queue_row.class).and_then(|class| forest.type_of(class));
@@ -187,7 +190,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Takes the limits, the parent and the queue type of a class that stays.
+    /// Applies the limits, the parent and the queue type of a class that stays.
     fn change(&mut self, leaf: LeafId, class: &Class, forest: &Forest, now: Now) {
         let kind = forest.type_of(class).unwrap_or(&QueueType::None);
         self.change_kind(leaf, kind, now);
@@ -218,14 +221,15 @@ impl<F: Frame> Queues<F> {
             queue.scheduled = Scheduled::No;
         }
         let Some(hot) = self.leaves.get(leaf.index()) else { return };
-        // Its kind may have had nothing to send before a time that does not hold any more.
+        // The time at which the kind has the next packet may have changed.
         if hot.queued() != 0 {
             self.unschedule(leaf);
             self.schedule(leaf, now);
         }
     }
 
-    /// Another queue type: what waits is offered to the new queue in the order in which the old one holds it.
+    /// Changes the queue type. If the kind changes, the waiting packets are enqueued in the new queue, in the order in
+    /// which the old one holds them.
     fn change_kind(&mut self, leaf: LeafId, kind: &QueueType, now: Now) {
         let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return };
         if queue.kind.change(kind) {

@@ -86,7 +86,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// The record of a leaf, without its name.
+    /// The record of a leaf, without row, worker and part.
     fn leaf_record(&self, id: ClassId, class: &Class, leaf: LeafId, now: Now) -> Option<QueueRecord> {
         if leaf == LeafId::NONE {
             return None;
@@ -115,7 +115,7 @@ impl<F: Frame> Queues<F> {
         })
     }
 
-    /// The record of a class with children, without its name.
+    /// The record of a class with children, without row, worker and part.
     fn inner_record(&self, id: ClassId, class: &Class, queued: &Queued, now: Now) -> Option<QueueRecord> {
         let view = self.htb.view(id, now)?;
         let (queued_bytes, queued_packets) = queued.get(&id).copied().unwrap_or_default();
@@ -154,7 +154,8 @@ impl<F: Frame> Queues<F> {
         queued
     }
 
-    /// Classes that were in no tree before, or are in none any more, count from zero.
+    /// Forgets the reset counters of classes that were in no tree before, or are in none any more: they count from
+    /// zero.
     pub(super) fn forget_resets(&mut self, before: &Forest, forest: &Forest) {
         let counts = |forest: &Forest, identity| {
             let class = forest.find(identity).and_then(|id| forest.class(id));
@@ -164,13 +165,13 @@ impl<F: Frame> Queues<F> {
         self.carried.retain(|identity, _| forest.find(*identity).is_some());
     }
 
-    /// Keeps what the leaf of a class has counted that is no leaf any more.
+    /// Keeps the counters of a leaf whose class is not a leaf any more.
     pub(super) fn carry_leaf(&mut self, leaf: LeafId, identity: Identity, before: &Forest) {
         let (Some(hot), Some(queue)) = (self.leaves.get(leaf.index()), self.leaf_queues.get(leaf.index()))
         else {
             return;
         };
-        // In a tree its class has counted the same, and goes on with it.
+        // In a tree the class has counted the same packets, and its count continues.
         let counted = before.class(hot.class).is_some_and(|class| class.parent.is_some());
         // Packets that wait are sent at once, not counted by the class.
         let waits = Passed { packets: hot.queued().into(), bytes: queue.kind.bytes() };
@@ -184,7 +185,7 @@ impl<F: Frame> Queues<F> {
         carried.out_of_order += queue.out_of_order;
     }
 
-    /// Keeps what classes have counted that are leaves from now on; to be called before the trees change.
+    /// Keeps the counters of classes that become leaves; to be called before the trees change.
     pub(super) fn carry_inner(&mut self, before: &Forest, forest: &Forest, now: Now) {
         for (id, class) in (0..).map(ClassId).zip(before.classes()).filter(|(_, class)| !class.is_leaf) {
             let identity = class.identity;
@@ -200,8 +201,8 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Sets the counters of these rows to zero; no rows means all. Appends the records of what they were: who adds them up
-    /// misses nothing.
+    /// Sets the counters of these rows to zero; no rows means all. Appends the records with the counters before the
+    /// reset, so that a reader that adds records up misses nothing.
     pub fn reset(&mut self, forest: &Forest, rows: &[RowId], now: Now, out: &mut Vec<u8>) {
         let all = rows.is_empty().then_some(0..self.rows.len());
         let of = |row: &RowId| {

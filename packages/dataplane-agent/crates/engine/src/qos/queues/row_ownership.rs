@@ -20,7 +20,7 @@ const MAX_HANDED_OVER_RUN: u32 = 16;
 /// Times that a worker releases a row before it sleeps without another worker taking it; after that it keeps the row.
 const MAX_IDLE_RELEASES: u8 = 16;
 
-/// Most rows released before one sleep. Packets that arrive meanwhile wait, some 0.3 µs for each.
+/// Maximum number of rows released before one sleep. Packets that arrive meanwhile wait about 0.3 µs for each row.
 const MAX_RELEASED_AT_ONCE: usize = 256;
 
 impl<F: Frame> Queues<F> {
@@ -39,7 +39,7 @@ impl<F: Frame> Queues<F> {
                 // `unacknowledged` stays: it may hold packets that passed the row at an owner before.
                 (queue_row.handed_over.in_a_row, queue_row.handed_over.passed) = (0, 0);
                 if queue_row.handed_over.idle_releases != 0 {
-                    // No other worker took it meanwhile.
+                    // The release was in vain if no other worker took the row meanwhile.
                     let in_vain = queue_row.ownership.was_last_owner(self.worker);
                     queue_row.handed_over.idle_releases =
                         if in_vain { queue_row.handed_over.idle_releases - 1 } else { MAX_IDLE_RELEASES };
@@ -144,7 +144,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Packets that have passed a row here, whatever part.
+    /// Number of packets that have passed a row at this worker, all parts together.
     fn passed(&self, at: u32) -> u64 {
         let leaves = self.rows.get(at as usize).into_iter().flat_map(QueueRow::leaves);
         let packets = |leaf: LeafId| self.leaves.get(leaf.index()).map_or(0, |hot| hot.passed().packets);
@@ -172,9 +172,9 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Called when the worker is about to sleep, and all that came out of the queues has left the router, but for what
-    /// waits for a port: releases rows that other workers use too, up to a bound: each packet of theirs would wake this worker. Returns
-    /// whether there were any.
+    /// Called when the worker is about to sleep and all packets dequeued so far have left the router, except those that
+    /// wait for a port. Releases up to `MAX_RELEASED_AT_ONCE` rows that other workers use too, as each of their
+    /// packets would wake this worker. Returns whether there were any.
     pub fn before_sleep(&mut self, now: Now) -> bool {
         if self.shared_rows.is_empty()
             || self.is_changing()

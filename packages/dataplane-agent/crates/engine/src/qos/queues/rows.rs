@@ -20,7 +20,7 @@ impl LeafLookup<'_> {
         self.table.path_classes(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
     }
 
-    /// Whether it has the leaves of another one, and the same packets pass them.
+    /// Whether both have the same leaves, and the same packets pass them.
     pub fn shares_queues_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(self.forest, other.forest) && Arc::ptr_eq(self.table, other.table)
     }
@@ -32,8 +32,7 @@ impl LeafLookup<'_> {
 }
 
 impl<F: Frame> Queues<F> {
-    /// The queue reference of packets that pass these leaves. `context` is kept with packets that wait, as far as it
-    /// decides.
+    /// The queue reference of packets that pass these leaves. `context` is kept with the path, for packets that wait.
     #[inline]
     pub fn queue_ref(
         &mut self,
@@ -58,8 +57,8 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// The next queue of a packet that leaves a leaf which is no longer its own: those of its leaves that come later on
-    /// any path, since packets before it may wait there.
+    /// The next queue of a packet that leaves a leaf which is no longer on its path: the leaves of its new path with a
+    /// rank above `rank`, since earlier packets of its flow may wait there.
     pub fn queue_after_rank(
         &mut self,
         lookup: &LeafLookup<'_>,
@@ -96,7 +95,7 @@ impl<F: Frame> Queues<F> {
         QueueRef::path(self.paths.add(classes, context, leaves), 0)
     }
 
-    /// Makes the leaves of the row of a class at this worker. Returns the leaf of the class.
+    /// Creates the leaves of the row of a class at this worker. Returns the leaf of the class.
     #[cold]
     fn begin(&mut self, forest: &Forest, class: ClassId, now: Now) -> Option<LeafId> {
         let identity = forest.class(class)?.identity;
@@ -105,7 +104,7 @@ impl<F: Frame> Queues<F> {
         self.rows.get(at)?.parts.get(identity.part.index()).copied().filter(|leaf| *leaf != LeafId::NONE)
     }
 
-    /// Gives a row the leaves that it does not have yet.
+    /// Creates the leaves of a row that do not exist yet.
     pub(super) fn begin_row(&mut self, at: usize, forest: &Forest, now: Now) {
         let Some(first) = self.rows.get(at).map(|queue_row| queue_row.class) else { return };
         for (index, class) in forest.parts(first).into_iter().enumerate() {
@@ -158,7 +157,7 @@ impl<F: Frame> Queues<F> {
         leaf
     }
 
-    /// Takes a leaf to the ports behind it.
+    /// Registers a leaf with the ports of its interface.
     pub(super) fn place_before_port(&mut self, leaf: LeafId, class: &Class, now: Now) {
         let Some(interface) = class.interface.filter(|_| class.parent.is_none()) else { return };
         if class.identity.part == RowPart::Interface {
@@ -188,7 +187,7 @@ impl<F: Frame> Queues<F> {
         self.leaf_queues.get(leaf.index()).filter(|queue| is_it(queue)).map(|_| leaf)
     }
 
-    /// Whether this worker has a row.
+    /// Whether this worker owns a row.
     pub(super) fn has_row(&self, row: Identity) -> bool {
         let queue_row = self.row_of(row).and_then(|at| self.rows.get(at));
         queue_row.is_some_and(|queue_row| queue_row.leaves().any(|leaf| !self.is_unowned(leaf)))
@@ -199,7 +198,7 @@ impl<F: Frame> Queues<F> {
         self.leaf_queues.get(leaf.index()).map(|queue| queue.identity)
     }
 
-    /// Identities of the leaves that a queue leads to.
+    /// Identities of the leaves of a queue reference.
     pub fn leaves_of(&self, queue: QueueRef) -> Vec<Identity> {
         let leaves = match queue.kind() {
             QueueRefKind::Leaf(leaf) => vec![leaf],
@@ -227,14 +226,14 @@ impl<F: Frame> Queues<F> {
         self.paths.after(queue, queue.step())
     }
 
-    /// Whether another worker may have a leaf.
+    /// Whether another worker may own a leaf.
     #[inline]
     pub fn is_unowned(&self, leaf: LeafId) -> bool {
         self.leaves.get(leaf.index()).is_some_and(Leaf::is_unowned)
     }
 }
 
-/// The limits of the bucket of a leaf: none where a tree decides.
+/// The limits of the bucket of a leaf: none if the leaf is in a tree.
 pub(super) fn own_limit(class: &Class) -> QueueLimit {
     if class.parent.is_none() {
         return *class.limit;

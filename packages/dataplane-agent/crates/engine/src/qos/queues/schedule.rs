@@ -11,7 +11,7 @@ use crate::qos::queues::Queues;
 use crate::time::Now;
 
 impl<F: Frame> Queues<F> {
-    /// Schedules a leaf anew after the load of its queue has changed from `before`.
+    /// Updates totals and lists after the load of a leaf's queue has changed from `before`.
     pub(super) fn changed(&mut self, leaf: LeafId, before: Load) {
         let Some(queue) = self.leaf_queues.get(leaf.index()) else { return };
         let after = queue.kind.load();
@@ -28,7 +28,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Sees to it that a leaf in which packets wait is woken when its bucket opens.
+    /// Schedules a leaf in which packets wait: it is due now, or when its bucket opens.
     pub(super) fn schedule(&mut self, leaf: LeafId, now: Now) {
         let (Some(hot), Some(queue)) =
             (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
@@ -65,7 +65,7 @@ impl<F: Frame> Queues<F> {
         }
     }
 
-    /// Takes a leaf's timer away. One whose turn is due is passed over then if nothing waits in it.
+    /// Disarms the timer of a leaf. A leaf that is due stays so, and is passed over if nothing waits in it.
     pub(super) fn unschedule(&mut self, leaf: LeafId) {
         if let Some(queue) = self.leaf_queues.get_mut(leaf.index())
             && queue.scheduled == Scheduled::Timer
@@ -139,7 +139,7 @@ impl<F: Frame> Queues<F> {
         });
     }
 
-    /// When [`Self::dequeue`] wants to run next; `now` when it was not finished. `None` when nothing waits.
+    /// When [`Self::dequeue`] has to be called next; `now` if it is not finished. `None` when nothing waits.
     pub fn next_deadline(&self, now: Now) -> Option<Now> {
         if self.is_changing() {
             return Some(now);

@@ -75,7 +75,7 @@ struct Watch {
 #[derive(Debug, Default)]
 pub struct Watches {
     all: Vec<Watch>,
-    /// When something happened last.
+    /// Time of the last event.
     pub now: Now,
 }
 
@@ -87,7 +87,8 @@ impl Watches {
 }
 
 impl Watch {
-    /// The current millisecond. Those before in which packets waited are filled in.
+    /// Returns the entry of the current millisecond. Adds entries for the milliseconds since the last one if packets
+    /// waited.
     fn current(&mut self, now: Now) -> Option<&mut Millisecond> {
         let index = now.0 / NS_PER_MS;
         while let Some(last) = self.milliseconds.back().copied().filter(|last| last.index < index) {
@@ -151,9 +152,9 @@ impl<F: Frame> Queues<F> {
         sample.rate_kbit = u32::try_from(rate / 1000).unwrap_or(u32::MAX);
     }
 
-    /// Appends what a row of `/queue/simple` or `/queue/tree` did in each millisecond after one, as far as it is known,
-    /// and watches it from now on for a while. Of more than four rows the one
-    /// that was not queried for longest is watched no more.
+    /// Appends the records of a row of `/queue/simple` or `/queue/tree` for each millisecond after `after`, as far as
+    /// they are known, and watches the row for some time from now on. Of more than four rows, the one whose last query
+    /// is the oldest is watched no more.
     pub fn token_bucket(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
         let named = |part| Identity { row, part };
         let is_there = |identity: &Identity| {
@@ -168,7 +169,7 @@ impl<F: Frame> Queues<F> {
         let oldest = (now.0 / NS_PER_MS).saturating_sub(MILLISECONDS);
         let present = now.0 / NS_PER_MS;
         for millisecond in &watch.milliseconds {
-            // The present one is not over yet.
+            // The current millisecond is not over yet.
             if millisecond.index > after.max(oldest) && millisecond.index < present {
                 millisecond.write(out);
             }

@@ -1,9 +1,9 @@
 //! The ACK filter: which acknowledgement makes an earlier one redundant.
 //!
-//! One that acknowledges more, of the same connection, with the same flags. What the earlier one says in selective
-//! acknowledgements (RFC 2018) must be said by the later one too, or have been acknowledged by it; a duplicate one
-//! (RFC 5681 §2), a report of a duplicate segment (RFC 2883) and an echo of congestion that the later one does not
-//! repeat (RFC 3168 §6.1.3) all stay.
+//! An acknowledgement makes an earlier one of the same connection redundant if it acknowledges more and has the same
+//! flags. The blocks that the earlier one reports in selective acknowledgements (RFC 2018) must be reported or
+//! acknowledged by the later one too. A duplicate acknowledgement (RFC 5681 §2), a report of a duplicate segment (RFC
+//! 2883) and an echo of congestion that the later one does not repeat (RFC 3168 §6.1.3) are kept.
 
 use tollway_wire::options::HeaderOption;
 use tollway_wire::tcp::option::{SACK, TIMESTAMPS};
@@ -23,7 +23,7 @@ struct Options {
 }
 
 impl Options {
-    /// `None` if there are others, or they are malformed.
+    /// Returns `None` if there are other options, or malformed ones.
     fn parse(list: &[u8]) -> Option<Self> {
         let mut options = Self::default();
         for option in tcp::options(list) {
@@ -70,7 +70,7 @@ pub fn is_redundant(earlier: (&HeaderFields, &[u8]), later: (&HeaderFields, &[u8
     let repeats = |&(left, right): &(u32, u32)| {
         let is_acknowledged = !before(new.number, right);
         let is_within = |&(from, to): &(u32, u32)| !before(left, from) && !before(to, right);
-        // One that was acknowledged before it was reported is of a duplicate segment.
+        // A block below the acknowledgement number reports a duplicate segment.
         before(old.number, right) && (is_acknowledged || says.blocks().iter().any(is_within))
     };
     // A block that a later block contains is a duplicate (RFC 2883 §4).

@@ -1,7 +1,7 @@
 //! COBALT: CoDel and BLUE together (J. Palmei, S. Gupta, P. Imputato, J. Morton, M. Tahiliani, S. Avallone, D. Täht,
-//! "Design and Evaluation of COBALT Queue Qdisc", 2019). CoDel looks at delay and counts down instead of
-//! forgetting when the delay is gone; BLUE (W. Feng et al., 2002) drops at random what does not listen to CoDel and
-//! fills the queue.
+//! "Design and Evaluation of COBALT Queue Qdisc", 2019). CoDel reacts to delay, and decrements its drop count step by
+//! step instead of resetting it when the delay is gone. BLUE (W. Feng et al., 2002) drops packets at random when flows
+//! do not react to CoDel and fill the queue.
 
 use crate::qos::kind::codel::control_law;
 use crate::qos::kind::random::Random;
@@ -17,7 +17,7 @@ const DECREMENT: u32 = 1 << 20;
 pub struct Params {
     /// Delay that is acceptable.
     pub target: u64,
-    /// Time in which it must come below the target once.
+    /// Time within which the delay must fall below the target at least once.
     pub interval: u64,
     /// Time of a full packet on the wire at the tin's rate; 0 without a rate.
     pub packet_time: u64,
@@ -47,19 +47,19 @@ pub struct Cobalt {
 }
 
 impl Cobalt {
-    /// The queue overflowed.
+    /// Called when the queue has overflowed.
     pub fn queue_full(&mut self, params: &Params, now: Now) {
         if now.0.saturating_sub(self.blue_changed) > params.target {
             self.blue = self.blue.saturating_add(INCREMENT);
             self.blue_changed = now.0;
         }
-        // It is time to drop.
+        // The next packet is dropped at once.
         self.dropping = true;
         self.drop_next = now.0;
         self.count = self.count.max(1);
     }
 
-    /// The queue was asked for a packet and had none.
+    /// Called when a dequeue has found the queue empty.
     pub fn queue_empty(&mut self, params: &Params, now: Now) {
         if self.blue != 0 && now.0.saturating_sub(self.blue_changed) > params.target {
             self.blue = self.blue.saturating_sub(DECREMENT);
@@ -69,12 +69,13 @@ impl Cobalt {
         self.wind_down(params, now);
     }
 
-    /// Whether a state as new would do as well.
+    /// Whether the state is equivalent to a new one.
     pub fn is_forgotten(&self, params: &Params, now: Now) -> bool {
         self.blue == 0 && (self.count == 0 || self.is_wound_down(params, now))
     }
 
-    /// Judges a packet that has waited so long, in a tin with so many flows that always have something to send.
+    /// Decides about a packet that has waited for `delay` ns, in a tin with `flows` flows that always have something to
+    /// send.
     pub fn decide(
         &mut self,
         params: &Params,
@@ -83,7 +84,7 @@ impl Cobalt {
         now: Now,
         random: &mut Random,
     ) -> Signal {
-        // So long a packet of each flow takes anyway.
+        // The time that two packets of each flow take, at least four packets, cannot be avoided.
         let unavoidable = params.packet_time.saturating_mul((u64::from(flows) * 2).max(4));
         let too_long = delay > params.target && delay > unavoidable;
         if too_long {
@@ -110,7 +111,7 @@ impl Cobalt {
         signal
     }
 
-    /// Counts down for the time in which nothing was dropped.
+    /// Decrements `count` for the time in which nothing was dropped.
     fn wind_down(&mut self, params: &Params, now: Now) {
         if self.is_wound_down(params, now) {
             self.count = 0;
@@ -121,14 +122,15 @@ impl Cobalt {
         }
     }
 
-    /// Whether the whole count has had its time: the sum of `interval / √k` up to `count` is below
+    /// Whether enough time has passed to decrement `count` to zero: the sum of `interval / √k` up to `count` is below
     /// `2 · interval · √count`.
     fn is_wound_down(&self, params: &Params, now: Now) -> bool {
         let steps = now.0.saturating_sub(self.drop_next) / (2 * params.interval).max(1);
         steps.saturating_mul(steps) > u64::from(self.count)
     }
 
-    /// Notes that the last judgement let a packet pass, marked or not: drops that were missed are not made up for.
+    /// Notes that a packet has passed after [`Self::decide`], marked or not. Drops that were missed are not made up
+    /// for.
     pub fn passed(&mut self, now: Now) {
         if self.count != 0 && now.0 > self.drop_next {
             self.drop_next = now.0;

@@ -1,7 +1,7 @@
-//! Tins: which packets are in which, and what each is given (tc-cake(8), "Priority queue parameters").
+//! Tins: the DSCPs and the threshold of each (tc-cake(8), "Priority queue parameters").
 //!
-//! Tins are numbered by their priority while they keep below their threshold, the lowest first. The lowest one's
-//! threshold is all there is.
+//! The number of a tin is its priority while it is below its threshold; 0 is the lowest. The threshold of tin 0 is the
+//! whole rate.
 
 use tollway_config::dataplane::CakeDiffserv;
 
@@ -89,7 +89,7 @@ pub fn threshold(mode: CakeDiffserv, tin: usize, rate: u64) -> u64 {
         (CakeDiffserv::Diffserv3 | CakeDiffserv::Diffserv4, 1) => rate / 16,
         (CakeDiffserv::Diffserv4, 2) => rate / 2,
         (CakeDiffserv::Diffserv3 | CakeDiffserv::Diffserv4, _) => rate / 4,
-        // Each seven eighths of the one below.
+        // Each threshold is seven eighths of that of the tin below.
         (_, tin) => (0..tin).fold(rate, |rate, _| rate - rate / 8),
     }
 }

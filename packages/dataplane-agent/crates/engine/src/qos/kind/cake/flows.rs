@@ -1,5 +1,5 @@
-//! Flows: found in sets of eight, of which there are 128 in a tin, so that two share a queue only when nine that wait
-//! fall into one set.
+//! Flows, in a hash table of 128 sets of eight for each tin: two flows share a queue only when nine flows with waiting
+//! packets fall into one set.
 
 use tollway_config::dataplane::Cake;
 
@@ -16,14 +16,14 @@ const WAYS: u32 = 8;
 /// The list in which a flow has its turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FlowSet {
-    /// Nowhere: nothing waits.
+    /// In no list: nothing waits.
     #[default]
     Idle,
-    /// Among those that have just begun.
+    /// In the list of new flows.
     Sparse,
-    /// Among the others.
+    /// In the list of old flows.
     Bulk,
-    /// Among the others for one more turn, with nothing to send.
+    /// In the list of old flows for one more turn, with nothing to send.
     Decaying,
 }
 
@@ -38,7 +38,7 @@ pub struct Flow {
     pub deficit: i64,
     /// Remainder of the last refill, divided among its host's flows.
     remainder: u64,
-    /// The rest of the hash, after the set.
+    /// The upper bits of the hash, which do not select the set.
     tag: u32,
     pair: Pair,
     /// The list that it is in.
@@ -46,7 +46,7 @@ pub struct Flow {
     /// Tin of the flow.
     pub tin: u8,
     way: u8,
-    /// Other flows that found their set full may have packets in it.
+    /// The queue may hold packets of other flows that found their set full.
     is_shared: bool,
     /// Acknowledgements dropped since one was kept.
     pub filtered: u8,
@@ -59,13 +59,13 @@ pub struct Flows {
     /// Flows by waiting bytes.
     lengths: Lengths,
     hosts: Hosts,
-    /// Flows without turns, the one that has been idle longest first.
+    /// Idle flows, the one that has been idle longest first.
     idle: SubQueueList,
     seed: u64,
 }
 
 impl Flows {
-    /// None; different seeds hash differently.
+    /// No flows. `seed` is the seed of the hash.
     pub fn new(seed: u64) -> Self {
         let (pool, lengths, hosts) = (Pool::default(), Lengths::default(), Hosts::default());
         Self { pool, lengths, hosts, idle: SubQueueList::default(), seed }
@@ -128,7 +128,7 @@ impl Flows {
         index
     }
 
-    /// A flow has something to send again.
+    /// Called when an idle flow has something to send again.
     pub fn wake(
         &mut self,
         new: &mut SubQueueList,
@@ -146,7 +146,7 @@ impl Flows {
         self.refill(index, quantum);
     }
 
-    /// A decaying flow has something to send after all.
+    /// Makes a new or decaying flow a bulk flow, as it has something to send.
     pub fn set_bulk(&mut self, index: u32) {
         if let Some(flow) = self.pool.get_mut(index) {
             flow.set = FlowSet::Bulk;
@@ -154,7 +154,7 @@ impl Flows {
         }
     }
 
-    /// A flow is not new any more.
+    /// Moves a new flow to the list of old ones. `sends`: it still has something to send.
     pub fn age(&mut self, new: &mut SubQueueList, old: &mut SubQueueList, index: u32, sends: bool) {
         self.pool.unlink(new, index);
         self.pool.push(old, index);
@@ -165,12 +165,12 @@ impl Flows {
         }
     }
 
-    /// The first one of a list has had its turn.
+    /// Moves the first flow of a list, which has had its turn, to the end.
     pub fn rotate(&mut self, old: &mut SubQueueList) {
         self.pool.rotate(old);
     }
 
-    /// Gives a flow another turn: its share of its host's.
+    /// Gives a flow another turn: its share of the turn of its hosts.
     pub fn refill(&mut self, index: u32, quantum: u64) {
         let Some(flow) = self.pool.get_mut(index) else { return };
         let load = u64::from(self.hosts.load(flow.pair));
@@ -179,7 +179,7 @@ impl Flows {
         flow.remainder = bytes % load;
     }
 
-    /// Removes an empty flow from the round robin. Whether it had something to send all the time until now.
+    /// Removes an empty flow from the round robin. Returns whether it was a bulk flow.
     pub fn rest(&mut self, list: &mut SubQueueList, index: u32) -> bool {
         self.pool.unlink(list, index);
         self.pool.push(&mut self.idle, index);
@@ -199,7 +199,7 @@ impl Flows {
         self.pool.longest(&self.lengths, |flow| flow.queue.load().bytes)
     }
 
-    /// Updates the order of a flow in which more or less waits than before.
+    /// Updates the length class of a flow after its queue has changed.
     #[inline]
     pub fn measure(&mut self, index: u32) {
         if let Some(length) = self.pool.get(index).map(|flow| flow.queue.load().bytes) {

@@ -1,4 +1,5 @@
-//! Hosts: how many flows each has that always have something to send, so that hosts and not flows get equal shares.
+//! Hosts, with the number of their bulk flows (flows that always have something to send), so that hosts and not flows
+//! get equal shares.
 
 use tollway_config::dataplane::CakeFlowmode;
 
@@ -8,7 +9,7 @@ use crate::qos::kind::pool::Pool;
 #[derive(Debug, Default)]
 struct Host {
     hash: u64,
-    /// Flows that are its.
+    /// Number of flows of the host.
     flows: u32,
     /// Number of flows that always have something to send.
     bulk: u32,
@@ -54,7 +55,7 @@ impl End {
 
 const NONE: u32 = u32::MAX;
 
-/// A flow's two hosts, as far as the mode asks.
+/// The source and the destination host of a flow, each only if the mode isolates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     src: u32,
@@ -75,7 +76,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// A flow of a tin begins.
+    /// Binds a flow of a tin, which begins to wait, to its hosts.
     pub fn bind(&mut self, mode: CakeFlowmode, fields: &HeaderFields, tin: usize, seed: u64) -> Pair {
         let (src, dst) = match mode {
             CakeFlowmode::DualSrchost => (true, false),
@@ -102,7 +103,7 @@ impl Hosts {
         self.dst.count(pair.dst, up);
     }
 
-    /// Number of flows among which its hosts' share is divided.
+    /// Number of flows among which the share of a flow's hosts is divided.
     pub fn load(&self, pair: Pair) -> u32 {
         self.src.bulk(pair.src).max(self.dst.bulk(pair.dst)).max(1)
     }

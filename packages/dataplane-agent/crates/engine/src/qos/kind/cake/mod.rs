@@ -1,6 +1,6 @@
 //! CAKE (T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
-//! Gateways", 2018; tc-cake(8)): a shaper, tins by DSCP, in each of them flows that share as their hosts do, and
-//! [`cobalt`] over every flow.
+//! Gateways", 2018; tc-cake(8)): a shaper, tins by DSCP, fairness between the hosts and flows of a tin, and [`cobalt`]
+//! for every flow.
 
 mod ack;
 mod cobalt;
@@ -23,24 +23,24 @@ use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
 use crate::time::Now;
 
 const MTU: u64 = 1514;
-/// Bytes of a flow's turn at least.
+/// Minimum length of a flow's turn, bytes.
 const LEAST_QUANTUM: u64 = 300;
-/// Bytes of a turn of a tin without a shaper, if its threshold is all there is.
+/// Length of the turn of tin 0 without a shaper, bytes. The other tins get a part of it, as of the threshold.
 const TIN_TURN: u64 = 16 * LEAST_QUANTUM;
-/// Least memory for what waits, and memory without a rate, bytes.
+/// Minimum limit of the memory of waiting frames, and the limit without a rate, bytes.
 const LEAST_MEMORY: u64 = 4 << 20;
 const MEMORY_WITHOUT_RATE: u64 = 16 << 20;
-/// Part of the memory that a drop for memory leaves free: one in so many.
+/// Drops for lack of memory leave 1/`SLACK` of the memory free.
 const SLACK: u64 = 64;
-/// A super-frame is no longer than one in so many of a second.
+/// A super-frame takes at most 1/`WHOLE_PER_SECOND` of a second.
 const WHOLE_PER_SECOND: u64 = 1000;
 
 #[derive(Debug, Default)]
 struct Tin {
     params: Params,
-    /// Whether it keeps below its threshold.
+    /// Clock at the threshold rate, by which the tin is below its threshold or not.
     clock: Clock,
-    /// Flows that have just begun, and the others that have turns.
+    /// New flows, and old flows.
     new: SubQueueList,
     old: SubQueueList,
     load: Load,
@@ -60,7 +60,7 @@ pub struct Cake {
     framing: Framing,
     clock: Clock,
     autorate: Autorate,
-    /// None before the first packet.
+    /// Empty before the first packet.
     tins: Vec<Tin>,
     /// The tin whose turn it is.
     current_tin: usize,
@@ -68,7 +68,7 @@ pub struct Cake {
     load: Load,
     /// Flows in which packets wait.
     waiting: u32,
-    /// Memory of what waits, and most of it, bytes.
+    /// Memory of the waiting frames, and its limit, bytes.
     memory: u64,
     memory_limit: u64,
     marked: u64,
@@ -76,7 +76,7 @@ pub struct Cake {
 }
 
 impl Cake {
-    /// Takes another rate of the shaper, 0 for none.
+    /// Sets the rate of the shaper, bits/s; 0 for none.
     fn set_rate(&mut self, rate: u64) {
         self.clock.set_rate(rate);
         let rtt = u64::from(self.config.rtt_us) * 1000;
@@ -90,7 +90,7 @@ impl Cake {
             let threshold = diffserv::threshold(self.config.diffserv, tin_index, rate);
             tin.clock.set_rate(threshold);
             let packet_time = (MTU * 8_000_000_000).checked_div(threshold).unwrap_or(0);
-            // A twentieth, but never less than a packet and a half.
+            // A twentieth of the round-trip time, but never less than the time of a packet and a half.
             let target = (rtt / 20).max(packet_time + packet_time / 2);
             let interval = (rtt + target - rtt / 20).max(2 * target).max(1);
             tin.params = Params { target, interval, packet_time };
@@ -99,7 +99,7 @@ impl Cake {
         }
     }
 
-    /// Makes tins when the first packet comes.
+    /// Creates the tins when the first packet arrives.
     fn begin(&mut self) {
         let tins = diffserv::tins(self.config.diffserv);
         self.tins.resize_with(tins, Tin::default);
@@ -108,8 +108,8 @@ impl Cake {
         self.set_rate(rate);
     }
 
-    /// Lets a frame take the place of the acknowledgement before it, if that says nothing that this one does not. Says
-    /// which place that is.
+    /// Exchanges a frame with the last frame of the flow if both are acknowledgements and the new one makes the last
+    /// one redundant. Returns the node that holds the new frame then; `None` if nothing was exchanged.
     fn filter<F: Frame>(
         &mut self,
         slab: &mut Slab<F>,
@@ -163,7 +163,7 @@ impl Cake {
         self.flows.measure(index);
     }
 
-    /// Something of a flow has gone.
+    /// Updates the counts after frames of a flow have left the queue.
     fn left(&mut self, (tin, index): (usize, u32), gone: Load, footprint: u64, is_empty: bool) {
         self.flows.measure(index);
         self.load = self.load.minus(gone);
@@ -201,7 +201,7 @@ impl Cake {
         }
     }
 
-    /// The tin that is served without a shaper: they have turns. Something waits in one.
+    /// The tin that is served without a shaper: the tins take turns. Packets wait in at least one.
     fn choose(&mut self) -> Option<usize> {
         loop {
             let tin = self.tins.get_mut(self.current_tin)?;
@@ -215,15 +215,15 @@ impl Cake {
         }
     }
 
-    /// The tin that is served with a shaper: the one of highest priority that keeps below its threshold, or else the
-    /// one that will soonest.
+    /// The tin that is served with a shaper: the one of highest priority that is below its threshold, or else the one
+    /// that will be first.
     fn choose_shaped(&self, now: Now) -> Option<usize> {
         let waiting = || self.tins.iter().enumerate().filter(|(_, tin)| tin.load.frames != 0);
         let in_time = waiting().rev().find(|(_, tin)| tin.clock.next() <= now);
         in_time.or_else(|| waiting().min_by_key(|(_, tin)| tin.clock.next())).map(|(tin_index, _)| tin_index)
     }
 
-    /// Takes the frame that goes next out of a tin.
+    /// Dequeues the next frame of a tin.
     fn dequeue_from<F: Frame>(
         &mut self,
         tin_index: usize,
@@ -244,7 +244,7 @@ impl Cake {
                 continue;
             }
             if is_new {
-                // It has something to send for longer than a turn.
+                // A flow that has packets left after its first turn is a bulk flow.
                 let sends = !flow.queue.is_empty();
                 tin.bulk += u32::from(sends);
                 self.flows.age(&mut tin.new, &mut tin.old, index, sends);
@@ -255,7 +255,7 @@ impl Cake {
         }
     }
 
-    /// Takes the frame that goes next out of a flow.
+    /// Dequeues the next frame of a flow.
     fn pop<F: Frame>(
         &mut self,
         tin_index: usize,
@@ -299,8 +299,8 @@ impl Cake {
         }
     }
 
-    /// A flow whose turn it is has nothing more. A new one waits among the old ones for another turn, or else it
-    /// would be new again with its next packet.
+    /// Called when the flow whose turn it is has become empty. If there are old flows, a new one is put behind them, as
+    /// it would otherwise be new again with its next packet.
     fn retire(&mut self, tin_index: usize, index: u32) {
         let Some(tin) = self.tins.get_mut(tin_index) else { return };
         if tin.new.first().is_some() && tin.old.first().is_some() {

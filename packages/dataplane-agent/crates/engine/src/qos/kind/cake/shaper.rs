@@ -1,4 +1,4 @@
-//! The shaper: a clock that goes on by the time that each packet takes on the link, and what a packet is there.
+//! The shaper: a clock that each packet advances by its time on the link, and the size of a packet on the link.
 
 use tollway_config::dataplane::{Cake, CakeAtm};
 
@@ -19,7 +19,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Takes another rate.
+    /// Sets the rate, bits/s.
     pub fn set_rate(&mut self, rate: u64) {
         let rate = rate.min(MAX_RATE);
         if rate != self.rate {
@@ -38,7 +38,7 @@ impl Clock {
         Now(if self.rate == 0 { 0 } else { self.next })
     }
 
-    /// Something comes after nothing has waited: time that passed unused is gone.
+    /// Called when a packet arrives while none waits: unused time is not saved up.
     #[inline]
     pub fn start(&mut self, now: Now) {
         if self.next < now.0 {
@@ -46,7 +46,7 @@ impl Clock {
         }
     }
 
-    /// A packet goes.
+    /// Advances the clock by the time that a packet takes.
     #[inline]
     pub fn charge(&mut self, bytes: u64, now: Now) {
         if self.rate == 0 {
@@ -77,7 +77,7 @@ impl Framing {
         Self { overhead: i64::from(cake.overhead), mpu: i64::from(cake.mpu), atm: cake.atm }
     }
 
-    /// Bytes that a packet of so many L3 bytes takes.
+    /// Bytes that a packet of `bytes` L3 bytes takes on the link.
     #[inline]
     pub fn packet(&self, bytes: u64) -> u64 {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX).saturating_add(self.overhead);
@@ -111,21 +111,22 @@ pub struct Autorate {
     estimate: u64,
     /// When the window began.
     since: Now,
-    /// Bytes in it.
+    /// Bytes that have arrived in the window.
     bytes: u64,
-    /// When the rate was taken last.
+    /// When the shaper's rate was last changed.
     taken: Now,
 }
 
-/// Shortest time over which a rate is measured, and longest one: a longer one had a pause, ns.
+/// Shortest and longest time over which a rate is measured, ns. A longer one contains a pause, and is ignored.
 const WINDOW: std::ops::RangeInclusive<u64> = 10_000_000..=100_000_000;
 /// Time between changes of the shaper's rate, ns.
 const RETAKE: u64 = 250_000_000;
-/// No estimate is lower, bits/s.
+/// Lowest rate that is set, bits/s.
 const LEAST: u64 = 64_000;
 
 impl Autorate {
-    /// A packet arrives. Gives the rate to send at when it is time for another one: a little below what arrives.
+    /// Notes a packet that arrives. Returns the new rate of the shaper when it is time to change it: a little below the
+    /// rate of arrivals.
     pub fn arrive(&mut self, bytes: u64, initial: u64, now: Now) -> Option<u64> {
         if self.estimate == 0 {
             self.estimate = initial;
@@ -146,7 +147,8 @@ impl Autorate {
         Some((self.estimate - self.estimate / 16).max(LEAST))
     }
 
-    /// The estimate rises fast and sinks slowly: it is what the link can do, not what is asked of it.
+    /// Updates the estimate with a measured rate. It rises fast and falls slowly, as it estimates the capacity of the
+    /// link, not its load.
     fn see(&mut self, rate: u64) {
         self.estimate = if self.estimate == 0 {
             rate
