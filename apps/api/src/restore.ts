@@ -5,8 +5,8 @@ import { messageOf } from './errors.js';
 import { CannotRestore, restore } from './generations/restore.js';
 
 /**
- * The command behind `npm start -- --restore [GENERATION]`: one line about what was done, or why nothing was. With `--check`
- * it only looks whether it could be done.
+ * The command that `npm start -- --restore [GENERATION]` runs. It prints one line: what was done, or why nothing was
+ * done. With `--check` it only tests whether the restore is possible.
  */
 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));

@@ -19,17 +19,17 @@ import { restorableFrom } from './generations/restore.js';
 import { readStored, readyDatabase } from './startup/database.js';
 import { unavailableApp } from './unavailable.js';
 
-/** The process: environment, database, agent, HTTP; and their end. */
+/** The process: starts and stops environment, database, agent and HTTP. */
 
-// The log is a file: a full disk is no reason to end.
+// The log may be written to a file: errors of a full disk must not end the process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
 
-/** Interval of attempts to use a database that could not be used, ms. */
+/** Interval of retries while the database cannot be used, ms. */
 const AGAIN_MS = 2_000;
 
-/** Application and its databases, to be closed at the end. */
+/** The application and its databases, which are closed when the process ends. */
 interface Running {
   readonly app: FastifyInstance;
   readonly databases: readonly Database[];
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
     process.stderr.write(`${messageOf(error)}\n`);
     process.exit(2);
   }
-  // Files of this process are closed to other users.
+  // Files that this process creates are not accessible to other users.
   process.umask(0o077);
   const run = join(env.dataDir, 'run');
   if (!existsSync(run)) {
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
   const pidFile = join(run, 'api.pid');
   const stop = async () => {
     await running?.app.close();
-    // What is stored is in the file itself then: a copy of it alone is whole.
+    // Moves the write-ahead log into the database file, so that a copy of this file alone is complete.
     const [database] = running?.databases ?? [];
     await database?.$queryRawUnsafe('PRAGMA wal_checkpoint(TRUNCATE)').catch(() => undefined);
     await Promise.all(running?.databases.map((each) => each.$disconnect()) ?? []);
@@ -89,7 +89,7 @@ async function main(): Promise<void> {
     process.stderr.write(`${fault.text}\n`);
     running = { app: await unavailableApp(fault, { ...env, agent }), databases: [] };
     await listen(env, pidFile);
-    // While the fault is the same, requests go on being answered.
+    // Requests are answered while the fault is unchanged.
     do {
       await changed(fault);
       opened = await open(env, known);
@@ -100,7 +100,7 @@ async function main(): Promise<void> {
   await listen(env, pidFile);
 }
 
-/** Opens the database and builds the application; or says what keeps it from that. */
+/** Opens the database and builds the application, or returns the fault that prevents it. */
 async function open(env: Env, known: readonly Migration[]): Promise<Running | DatabaseFault> {
   const databases: Database[] = [];
   const file = databaseFile(env.databaseUrl);
@@ -113,7 +113,7 @@ async function open(env: Env, known: readonly Migration[]): Promise<Running | Da
     const kept = await readyDatabase(env.databaseUrl, env.dataDir, known);
     const writer = opened();
     const [db, counts, accounts] = [opened(), opened(), opened()];
-    // A client that were connected later might find another file there by then.
+    // Connects all clients now: a client that connected later might find another file at the path.
     for (const client of databases) await client.identity.count();
     const app = await buildApp({
       ...env,
@@ -137,7 +137,7 @@ async function open(env: Env, known: readonly Migration[]): Promise<Running | Da
   }
 }
 
-/** Waits until it may be worth another try. */
+/** Waits until a retry makes sense. */
 async function changed(fault: DatabaseFault): Promise<void> {
   const before = signatureOf(fault.file);
   do await sleep(AGAIN_MS);
@@ -147,7 +147,7 @@ async function changed(fault: DatabaseFault): Promise<void> {
 async function listen(env: Env, pidFile: string): Promise<void> {
   if (running === undefined) return;
   const url = await running.app.listen({ host: env.host, port: env.port });
-  // A full disk is no reason to stop.
+  // A full disk must not end the process.
   await writeFile(pidFile, String(process.pid)).catch((error: unknown) => running?.app.log.warn(String(error)));
   process.stdout.write(`listening on ${url}\n`);
 }
@@ -158,14 +158,17 @@ async function passwordOnInput(): Promise<string | undefined> {
   return text.replace(/\n$/, '') || undefined;
 }
 
-/** The database holds hashes of passwords: it and its folder are for their owner only, also when they existed before. */
+/**
+ * The database contains password hashes: it and its folder are made accessible to their owner only, even if they
+ * existed before.
+ */
 async function closeToOthers(dataDir: string): Promise<void> {
   const names = (await readdir(dataDir)).filter((name) => /^(run|tollway\.db.*)$/.test(name));
   for (const name of names) {
     const file = join(dataDir, name);
     const { mode } = await lstat(file);
     if ((mode & 0o077) === 0) continue;
-    // On a file system that is read-only it stays as it is; the router says then what is to be done.
+    // On a read-only file system the permissions stay unchanged; the router reports the remedy elsewhere.
     await chmod(file, name === 'run' ? 0o700 : 0o600).catch((error: unknown) => {
       process.stderr.write(`${file} stays open to others: ${String(error)}\n`);
     });

@@ -27,7 +27,7 @@ export interface Services {
   readonly authenticator: Authenticator;
   readonly log: RouterLog;
   readonly views: ReadonlyMap<string, View>;
-  /** Commands of the menus' own modules, by path. */
+  /** Commands of the menus' modules, by path. */
   readonly commands: ReadonlyMap<string, MenuCommands>;
   readonly accounting: QueueAccounting;
   /** Limits long lists in transfer: each holds a reading of the data plane until it has been sent. */
@@ -42,13 +42,15 @@ export interface Call {
   readonly menu: Menu;
   readonly args: Arguments;
   readonly principal: Principal;
-  /** Aborted when the client goes away or the time limit is over. */
+  /** Aborted when the client disconnects or the time limit has passed. */
   readonly signal: AbortSignal;
 }
 
 /** A call of a command whose arguments have been parsed. */
 export interface CommandCall extends Call {
-  /** Canonical texts of the arguments that the command declares, by name; those that name rows are in `args` alone. */
+  /**
+   * Canonical texts of the arguments that the command declares, by name. Arguments that name rows are in `args` only.
+   */
   readonly values: ArgumentValues;
 }
 
@@ -60,19 +62,19 @@ export const NOTHING: Answer = [];
 /** Carries out a command. */
 export type Handler = (call: CommandCall) => Promise<Answer>;
 
-/** Makes the answer of a command about an item that does not exist. */
+/** Creates the error for an item that does not exist. */
 type NotFound = (item: string) => ApiError;
 
 /** Existing items of the data plane. */
 export interface DynamicItems {
   readonly count: number;
-  /** Removes them. */
+  /** Removes the items. */
   remove(): Promise<unknown>;
 }
 
 /** Access to rows of the data plane, in addition to or instead of stored ones. */
 export interface DynamicRows {
-  /** Finds the existing ones of these items. @throws ApiError (`notFound`) for an invalid name */
+  /** Finds those of the items that exist. @throws ApiError (`notFound`) for an invalid name */
   find(services: Services, items: readonly string[], notFound: NotFound): Promise<DynamicItems>;
   /** Whether `add` with these arguments creates a dynamic row. */
   addsDynamic?(args: Arguments): boolean;
@@ -82,7 +84,7 @@ export interface DynamicRows {
   refuse?(args: Arguments): void;
 }
 
-/** Rows outside of the configuration, which the menu changes itself. */
+/** Rows that are kept outside of the configuration, such as users. The module of the menu changes them itself. */
 interface ExternalRows {
   /** Returns the `.id` of the new row. */
   add(call: Call): Promise<string>;
@@ -92,7 +94,7 @@ interface ExternalRows {
 
 /** Commands of a menu beyond edits of configuration rows. */
 export interface MenuCommands {
-  /** A menu of kind `command` being run. */
+  /** Runs a menu of kind `command`. */
   readonly run?: Handler;
   /** Commands by name. */
   readonly commands?: Readonly<Record<string, Handler>>;

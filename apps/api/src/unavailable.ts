@@ -19,8 +19,8 @@ interface Options {
 }
 
 /**
- * Application while the database cannot be used: the page, and to all else 503 with what is wrong and what to do. The
- * agent goes on by the configuration that it has; nothing here changes it.
+ * The application while the database cannot be used. It serves the page, and responds to all other requests with 503,
+ * the problem and the remedy. The agent continues with its present configuration, which nothing here changes.
  */
 export async function unavailableApp(fault: DatabaseFault, options: Options): Promise<FastifyInstance> {
   const connections = new Connections();
@@ -56,7 +56,8 @@ export async function unavailableApp(fault: DatabaseFault, options: Options): Pr
   for (const url of ['/rest', '/rest/*', '/api/*', '/docs', '/docs/*', '/live', '/metrics']) {
     app.all(url, async (_request, reply) => refuse(reply));
   }
-  // Node leaves them to whoever listens, and close() would wait for them: an open page would keep management from coming back.
+  // Node leaves upgraded sockets to the listener, and close() would wait for them: an open page would prevent the
+  // restart of the management.
   app.server.on('upgrade', (_request, socket) => {
     socket.on('error', () => socket.destroy());
     socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n', () =>

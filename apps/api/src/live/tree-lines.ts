@@ -20,7 +20,8 @@ const NO_CHILDREN: readonly number[] = [];
 
 /**
  * The items depth first. Siblings are in the order of `order`.
- * | @param order all items
+ *
+ * @param order all items
  * @param passed items to show; their ancestors are added, and collapsed branches are expanded; undefined shows all
  */
 export async function treeLines(

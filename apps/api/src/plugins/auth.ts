@@ -14,7 +14,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The authenticated user; set on all routes that are not public. */
     principal: Principal;
-    /** The newest revision that the request has made; its answer names it as `X-Tollway-Revision`. */
+    /** The newest revision that the request has made; the response names it in the header `X-Tollway-Revision`. */
     revision: number | undefined;
   }
   interface FastifyContextConfig {
@@ -23,12 +23,14 @@ declare module 'fastify' {
   }
 }
 
-/** Paths that belong to the API: nothing under them is public because it does not exist. */
+/** Paths of the API: a path below them that does not exist is not public. */
 const apiPath = /^\/(rest|api|docs|live|metrics)(\/|$)/;
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
 
-/** True for routes of the API. Decided by the route: an escape in a URL may stand for any letter of its path. */
+/**
+ * Whether a request is for a route of the API. Decided by the route, as any letter of a path may be escaped in the URL.
+ */
 const isOfApi = (request: FastifyRequest): boolean =>
   apiPath.test(request.is404 ? pathOf(request) : (request.routeOptions.url ?? ''));
 
@@ -53,10 +55,11 @@ export async function authentication(
     request.principal = { ...(await authenticate(authenticator, request, reply)), onRevision: stored };
     const { userId } = request.principal;
     connections.authenticated(request.raw.socket, userId);
-    // Requests that waited together, for instance for one password hash, are spread over turns of the event loop.
+    // Requests that waited for the same event, such as a password hash, are spread over turns of the event loop.
     await requestTurn(clientGone(reply), userId);
   });
-  // Receiving the body may take long: rights are checked again when it is complete, and its content after that.
+  // Receiving the body may take long: rights are checked again when it is complete, and before its content is
+  // validated.
   app.addHook('preValidation', async (request) => {
     const { principal } = request as { principal?: Principal };
     if (principal !== undefined) request.principal = authenticator.renewed(principal);
@@ -77,7 +80,7 @@ async function authenticate(
   const token = request.cookies[COOKIE];
   const principal = token === undefined ? undefined : authenticator.byCookie(token, request.ip);
   if (principal === undefined) throw errors.unauthorized();
-  // The tabs of a browser share one cookie: a page of one user must not act with the rights of another.
+  // The tabs of a browser share one cookie: the page of one user must not act with the rights of another user.
   const meant = userMeant(request);
   if (meant !== undefined && meant !== rowIdText(principal.userId)) throw errors.unauthorized();
   const safe = request.method === 'GET' || request.method === 'HEAD';
@@ -87,7 +90,10 @@ async function authenticate(
   return principal;
 }
 
-/** Id of the user that a page shows: the header `X-Tollway-User`; of a WebSocket, which has no headers, the parameter `user`. */
+/**
+ * Id of the user that a page shows: the header `X-Tollway-User`, or for a WebSocket, which cannot set headers, the
+ * parameter `user`.
+ */
 function userMeant({ headers, query }: FastifyRequest): string | undefined {
   const header = headers['x-tollway-user'];
   const words: unknown = headers.upgrade === undefined ? undefined : query;
@@ -95,7 +101,7 @@ function userMeant({ headers, query }: FastifyRequest): string | undefined {
   return typeof header === 'string' ? header : typeof word === 'string' ? word : undefined;
 }
 
-/** Aborted when the connection ends; without effect after the answer. */
+/** A signal that is aborted when the connection ends. It has no effect after the response. */
 export function clientGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once('close', () => controller.abort());

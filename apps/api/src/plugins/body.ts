@@ -7,26 +7,29 @@ import { clientGone } from './auth.js';
 import { BodyMemory } from './body-memory.js';
 import { parseJson } from './json.js';
 
-/** Largest request body that is read, bytes. */
+/** Maximum size of a request body, bytes. */
 const MAX_BODY = 8 << 20;
-/** Largest body of a request that needs no login, bytes. */
+/** Maximum size of the body of a request that needs no login, bytes. */
 const MAX_PUBLIC_BODY = 4 << 10;
-/** A body that is too long is received and discarded up to this multiple of the limit, so that the client reads the answer. */
+/**
+ * A body that is too long is received and discarded up to this multiple of the limit, so that the client reads the
+ * response.
+ */
 const DISCARDED = 8;
-/** Size from which on decoding a body takes milliseconds, bytes. */
+/** Size above which decoding a body takes milliseconds, bytes. */
 const LONG = 1 << 20;
-/** Time for which a refused request may go on sending its body, ms. */
+/** Time for which a client may continue to send the body of a refused request, ms. */
 const LINGER_MS = 1_000;
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** True for a body that is not compressed and in UTF-8, as JSON is (RFC 8259 §8.1). */
+/** Whether a body is uncompressed and in UTF-8, as required for JSON (RFC 8259 §8.1). */
 const isPlain = (type: string, encoding: string): boolean =>
   /^identity$/i.test(encoding) && /^utf-?8$/i.test(/;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? 'utf-8');
 
 /**
- * Reads bodies as JSON. An empty body is no body, whatever its content type says.
- * @param publicMs how long the body of a request that needs no login may take, ms
+ * Parses bodies as JSON. An empty body is treated as absent, whatever its content type.
+ * @param publicMs time limit for the body of a request that needs no login, ms
  */
 export function jsonBodies(app: FastifyInstance, publicMs: number): void {
   const notJson = new WeakSet<FastifyRequest>();
@@ -35,7 +38,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
   app.removeAllContentTypeParsers();
   app.addHook('onRequest', async (request) => {
     const type = request.headers['content-type'];
-    // Pages of other sites can send any other type, or none, without being asked.
+    // Pages of other sites can send any other type, or none, without a CORS preflight.
     const { 'content-encoding': encoding = 'identity' } = request.headers;
     if (type === undefined || !JSON_TYPE.test(type) || !isPlain(type, encoding)) notJson.add(request);
     // Fastify refuses an invalid media type before it calls a parser.
@@ -45,7 +48,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
     gone.set(request, clientGone(reply));
   });
   app.addHook('onResponse', async ({ raw }) => {
-    // Node would receive the rest of a refused body, whatever its length.
+    // Node would receive the rest of a refused body, however long it is.
     if (raw.complete) return;
     const { socket } = raw;
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
@@ -53,7 +56,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
   });
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
     const { raw } = request;
-    // No request without a login, to whatever path, needs a long body.
+    // No request without a login needs a long body, whatever its path.
     const open = request.principal === undefined;
     const limit = open ? MAX_PUBLIC_BODY : MAX_BODY;
     const length = lengthOf(raw);
@@ -62,7 +65,7 @@ export function jsonBodies(app: FastifyInstance, publicMs: number): void {
       if (!open && signal !== undefined) await room[part](request.principal.userId, bytes, signal);
     };
     if (length > limit * DISCARDED && raw.headers['content-length'] !== undefined) {
-      // It is longer than what is received and discarded.
+      // The body is longer than what is received and discarded.
       raw.resume();
       throw errors.bodyTooLarge(limit);
     }
@@ -89,16 +92,16 @@ async function bodyText(body: Buffer): Promise<string> {
   return text;
 }
 
-/** Length of a body by its header, bytes; the largest allowed one without such a header. */
+/** Length of a body by its header, bytes; the maximum without such a header. */
 function lengthOf({ headers }: IncomingMessage): number {
   const length = headers['content-length'];
   return length === undefined ? MAX_BODY : Number(length);
 }
 
-/** The whole body. @throws ApiError for one that is longer than `limit` bytes or takes longer than `ms`. */
+/** The complete body. @throws ApiError when it is longer than `limit` bytes or takes longer than `ms`. */
 async function bytesOf(raw: IncomingMessage, limit: number, ms: number | undefined): Promise<Buffer> {
-  // Leaving a loop over the message itself would destroy it, and Node takes the socket off a message that it destroys:
-  // there would be nothing left to send the refusal on.
+  // Leaving a loop over the message would destroy the message, and Node detaches the socket of a destroyed message: the
+  // response could not be sent.
   const pieces: AsyncIterator<Buffer> = raw.iterator({ destroyOnReturn: false });
   const chunks: Buffer[] = [];
   let length = 0;

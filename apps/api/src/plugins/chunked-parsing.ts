@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Bytes that are parsed at once: less than a dozen of the shortest requests. */
+/** Bytes that are parsed at a time: less than a dozen of the shortest requests. */
 const PIECE = 256;
 
 /** Control of the parsing of a connection. */
@@ -8,17 +8,18 @@ export interface Parsing {
   /** Restores the original handling of the socket, for another protocol. */
   readonly end: () => void;
   /**
-   * Reads and drops what still comes: it must not lie there when the connection is closed, or the client's TCP would be
-   * reset before the client has read the answers (RFC 9112 §9.6).
+   * Reads and discards further data. Unread data at the close of the connection would make TCP reset it before the
+   * client has read the responses (RFC 9112 §9.6).
    */
   readonly ignoreRest: () => void;
 }
 
 /**
- * Parses a connection's bytes in small pieces, until it is closed. Node parses all that one read has brought, up to 64 KiB,
- * also when its connection has been closed meanwhile: with requests of 40 bytes those are 1,600, at 30 µs each.
+ * Parses a connection's bytes in small pieces, until it is closed. Node parses all bytes of one read, up to 64 KiB,
+ * even if the connection has been closed meanwhile: with requests of 40 bytes these are 1,600 requests, at 30 µs each.
  *
- * To be called when the server has set the connection up; Node's parser then no longer reads from the socket itself.
+ * Must be called when the server has set up the connection; Node's parser then no longer reads from the socket
+ * itself.
  */
 export function parseInChunks(socket: Socket): Parsing {
   const pieces = (chunk: Buffer) => {

@@ -18,15 +18,20 @@ import { RequestScheduler } from './request-scheduler.js';
 
 /** Limits of connections. */
 export interface ConnectionLimits {
-  /** Connections in all; with the other files of the process they must fit into 1,024. */
+  /**
+   * Maximum number of connections; together with the other files of the process they must fit into 1,024 descriptors.
+   */
   readonly total: number;
-  /** Further connections, for this machine and for addresses with a logged-in user. */
+  /** Number of further connections for this machine and for addresses with a logged-in user. */
   readonly reserved: number;
   /** Limit per address (of IPv6, one /64) that is no proxy. */
   readonly perAddress: number;
   /** Limit per user, applied when all connections are in use and no other user has more. */
   readonly perUser: number;
-  /** Requests of one connection that wait for their answers; one more ends it, when those before have been answered. */
+  /**
+   * Maximum number of requests of one connection that wait for their responses. A further request ends the connection
+   * after the responses.
+   */
   readonly pipelined: number;
   /** Time limit until the headers of a request are complete, ms. */
   readonly headersMs: number;
@@ -34,9 +39,9 @@ export interface ConnectionLimits {
   readonly requestMs: number;
   /** Time limit until the body of a request that needs no login is complete, ms. */
   readonly publicBodyMs: number;
-  /** Time limit without a request, ms. */
+  /** Time limit of a connection without a request, ms. */
   readonly idleMs: number;
-  /** Time limit while the client reads nothing of an answer, ms. */
+  /** Time limit while the client does not read a response, ms. */
   readonly stalledMs: number;
 }
 
@@ -53,9 +58,9 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   stalledMs: 20_000,
 };
 
-/** Interval at which Node looks for requests that take too long, ms. */
+/** Interval at which Node checks for requests that take too long, ms. */
 const CHECK_MS = 1_000;
-/** Addresses that are remembered as those of logged-in users. */
+/** Maximum number of addresses that are remembered as those of logged-in users. */
 const MAX_TRUSTED = 1_000;
 
 const ANSWERED = Promise.resolve();
@@ -65,20 +70,20 @@ interface Connection extends Evictable {
   readonly network: Network<Connection>;
   pending: number;
   quietSince: number;
-  /** Resolves when the last of them has been answered. */
+  /** Resolves when the last request of the connection has been answered. */
   answered: Promise<void>;
-  /** The request that came last, and what resolves when those before it have been answered. */
+  /** The newest request, and a promise that resolves when the requests before it have been answered. */
   last: { readonly request: IncomingMessage; readonly before: Promise<void> } | undefined;
   user: number | undefined;
   live: boolean;
   readonly parsing: Parsing;
-  /** Has sent too many requests: no more are accepted. */
+  /** True when the client has sent too many requests: no more are accepted. */
   full: boolean;
 }
 
 /**
- * The HTTP server's connections. When there are too many, those without a login are closed first, in the order of
- * {@link anonymousToEvict}, then those of the user with the most, if they are very many.
+ * The HTTP server's connections. When there are too many, connections without a login are closed first, in the order of
+ * {@link anonymousToEvict}, then connections of the user with the most, if they are very many.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -89,7 +94,7 @@ export class Connections {
   readonly #trusted = new Set<string>();
   readonly #turns = new RequestScheduler<Socket>();
 
-  /** @param isProxy whether an address is a proxy, whose connections serve any number of users */
+  /** @param isProxy whether an address is a proxy, whose connections may belong to any number of users */
   constructor(limits: ConnectionLimits = CONNECTION_LIMITS, isProxy: (address: string) => boolean = () => false) {
     this.#limits = limits;
     this.#isProxy = isProxy;
@@ -106,7 +111,7 @@ export class Connections {
         this.#turns.begin(socket, () => {
           if (!socket.destroyed) handler(request, response);
         });
-      // RFC 9112 §9.3.2: of pipelined requests only safe ones may be worked on at once.
+      // RFC 9112 §9.3.2: of pipelined requests only those with safe methods may be processed in parallel.
       if (before === ANSWERED) begin();
       else void before.then(begin);
     };
@@ -116,19 +121,19 @@ export class Connections {
         headersTimeout: headersMs,
         requestTimeout: requestMs,
         keepAliveTimeout: idleMs,
-        // Refused in our own shape, see requestOrigin().
+        // A missing header is refused with our own response, see requestOrigin().
         requireHostHeader: false,
       },
       serve,
     );
-    // Node would answer itself, in another shape, without counting the request.
+    // Node's default response has another format, and would not be counted.
     server.on('checkExpectation', serve);
     server.on('connection', (socket) => this.#accept(socket));
     server.on('upgrade', ({ socket }) => {
       const connection = this.#open.get(socket);
       if (connection === undefined) return;
       connection.parsing.end();
-      // The socket still belongs to the previous response: this request could neither be answered nor cancelled.
+      // The socket still belongs to the previous response: this request could be neither answered nor cancelled.
       if (connection.pending > 0) {
         const close = () => this.#close(connection);
         void connection.answered.then(close);
@@ -137,7 +142,7 @@ export class Connections {
     });
     server.setTimeout(stalledMs, (socket: Socket) => {
       const connection = this.#open.get(socket);
-      // A response that is still being computed is not limited in time; one that the client does not read is.
+      // There is no time limit while a response is being computed, but there is one while the client does not read it.
       if (connection === undefined || connection.pending === 0 || socket.writableLength > 0) socket.destroy();
       else socket.setTimeout(stalledMs);
     });
@@ -152,10 +157,10 @@ export class Connections {
       return;
     }
     const { answered, last } = connection;
-    // The error may be in the body of the last request.
+    // The error may be in the body of the newest request.
     const before = last === undefined || last.request.complete ? answered : last.before;
     void before.then(() => {
-      // The answer before may have closed the connection.
+      // The previous response may have closed the connection.
       if (socket.writable) brokenRequest(error, socket);
     });
   };
@@ -208,7 +213,7 @@ export class Connections {
     socket.once('close', () => this.#forget(connection));
   }
 
-  /** True when there is room for one more connection of this address. */
+  /** Whether there is room for one more connection of this address, after another one was closed if necessary. */
   #makeRoom(address: string, name: string): boolean {
     const { total, reserved, perAddress, perUser } = this.#limits;
     const own = this.#networks.get(name);
@@ -242,8 +247,9 @@ export class Connections {
   }
 
   /**
-   * Counts a request until it is answered. Resolves when those before it are: {@link ANSWERED} when none is waiting. Undefined
-   * for one above the limit: it is answered here, and later ones are not answered.
+   * Counts a request until it is answered. Resolves when the previous requests have been answered: {@link ANSWERED} if
+   * none is pending. Returns undefined for a request above the limit: it is answered here, and later ones are not
+   * answered.
    */
   #admit(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
     const connection = this.#open.get(request.socket);
@@ -271,7 +277,7 @@ export class Connections {
 
 /**
  * Ends a stream when its connection ends. Node notifies only the response that is being sent: responses to pipelined
- * requests behind it would keep their files open for ever.
+ * requests behind it would never close their files.
  */
 export function endStreams(app: FastifyInstance): void {
   app.addHook('onSend', async (request, _reply, payload) => {

@@ -7,18 +7,18 @@ import { DatabaseFault } from '../database/fault.js';
 import type { DatabaseWatch } from '../database/watch.js';
 import { ApiError, errorBody, errors } from '../errors.js';
 
-/** Gives every error answer the same shape, without internal details. */
+/** Gives all error responses the same format, without internal details. */
 export function errorAnswers(app: FastifyInstance, watch?: DatabaseWatch): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const fault = watch?.recordError(error);
     const body = bodyOf(fault ?? error);
-    // A client that disconnects during a request is no error, and may do so any number of times; a database
-    // that cannot be used is reported once, and not at each request.
+    // A client that disconnects during a request is no error, and may do so any number of times. An unusable database
+    // is reported once, and not at each request.
     const reported = request.raw.socket.destroyed || fault !== undefined;
     if (body.error >= 500 && !reported && !(error instanceof ApiError || error instanceof AgentGone))
       request.log.error(error);
-    // For a page's own requests a browser would open its password dialogue over the page; scripts, and people
-    // who open an address, need the header.
+    // Without the header for the page's own requests: a browser would open its password dialogue over the page.
+    // Scripts, and people who open a URL, need the header.
     const mode = request.headers['sec-fetch-mode'];
     if (body.error === 401 && (mode === undefined || mode === 'navigate')) {
       reply.header('www-authenticate', 'Basic realm="Tollway", charset="UTF-8"');

@@ -1,6 +1,6 @@
 /** Choice of the connection to close when there are too many. */
 
-/** Origin of connections: one address; of IPv6, one /64. */
+/** Origin of connections: one IPv4 address, or one /64 of IPv6. */
 export interface Network<T> {
   readonly name: string;
   /** True for a proxy, whose connections serve any number of users. */
@@ -13,28 +13,31 @@ export interface Network<T> {
 
 /** Properties of a connection that decide whether it is closed. */
 export interface Evictable {
-  /** Requests without an answer. */
+  /** Number of requests without a response. */
   readonly pending: number;
-  /** Start of the time without a request, ms by `performance.now()`. */
+  /** Time since which there has been no request, ms by `performance.now()`. */
   readonly quietSince: number;
-  /** Id of the user who was last authenticated on it. */
+  /** Id of the user who was last authenticated on the connection. */
   readonly user: number | undefined;
   /** True once it is a WebSocket. */
   readonly live: boolean;
 }
 
-/** Connections without a login that are few of one address: a browser opens six at once. */
+/**
+ * Number of connections without a login that one address may have before it is preferred for eviction: a browser opens
+ * six at a time.
+ */
 const FEW = 8;
-/** Time without a request after which a connection is not about to send its first, ms. */
+/** Time without a request after which a connection is not considered as about to send its first one, ms. */
 const QUIET_MS = 1_000;
 
 const isQuiet = ({ pending, quietSince }: Evictable, now: number): boolean =>
   pending === 0 && now - quietSince >= QUIET_MS;
 
 /**
- * The connection without a login that is closed when there are too many in all: one of the address with the most, if that has
- * more than a few. Otherwise, in this order of preference: of an address without an earlier login, without a request in
- * progress, the oldest. So many addresses with few connections each block neither known users nor new ones.
+ * The connection without a login that is closed when there are too many in total: one of the address with the most, if
+ * these are more than {@link FEW}. Otherwise the preference is: from an address without an earlier login, without a
+ * pending request, the oldest. So many addresses with few connections each block neither known users nor new ones.
  *
  * @param open all connections, oldest first
  * @param isKnown whether there was a login from the address
@@ -62,7 +65,10 @@ export function anonymousToEvict<T extends Evictable & { readonly network: Netwo
   return asking ?? known;
 }
 
-/** Oldest connection of one address without a login and without a request in progress, or else the oldest without a login. */
+/**
+ * The oldest connection of one address without a login and without a pending request, or else its oldest one without a
+ * login.
+ */
 export function anonymousToEvictAmong<T extends Evictable>(connections: Iterable<T>): T | undefined {
   const now = performance.now();
   let oldest: T | undefined;
@@ -74,7 +80,7 @@ export function anonymousToEvictAmong<T extends Evictable>(connections: Iterable
   return oldest;
 }
 
-/** The oldest connection of the user who has most of them, if those are more than `limit`. */
+/** The oldest connection of the user with the most connections, if these are more than `limit`. */
 export function loggedInToEvict<T extends Evictable>(connections: Iterable<T>, limit: number): T | undefined {
   const byUser = new Map<number, { readonly oldest: T; count: number }>();
   let most: { readonly oldest?: T; count: number } = { count: limit };
@@ -88,7 +94,7 @@ export function loggedInToEvict<T extends Evictable>(connections: Iterable<T>, l
   return most.oldest;
 }
 
-/** Oldest idle connection of one address, which its client can replace. */
+/** The oldest idle connection of one address, which its client can open again. */
 export function idleToEvict<T extends Evictable>(connections: Iterable<T>): T | undefined {
   for (const connection of connections) if (connection.pending === 0 && !connection.live) return connection;
   return undefined;

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Normalises `X-Forwarded-For`: addresses lose their ports; an entry that is no address is dropped with all before it.
- * Must be registered before everything that uses the client's address.
+ * Normalises `X-Forwarded-For`: ports are removed; an invalid entry is dropped together with all entries before it.
+ * Must be registered before anything that uses the client's address.
  */
 export function forwardedAddresses(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw: { headers } }) => {

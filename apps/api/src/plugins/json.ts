@@ -1,19 +1,19 @@
 import { errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 
-/** Deepest nesting of objects and lists. */
+/** Maximum nesting depth of objects and lists. */
 const MAX_DEPTH = 16;
-/** Members of one object. */
+/** Maximum number of members of one object. */
 const MAX_MEMBERS = 1_024;
-/** Characters of a member's name. */
+/** Maximum length of a member's name, characters. */
 const MAX_NAME = 256;
-/** Elements of one list. */
+/** Maximum number of elements of one list. */
 const MAX_ELEMENTS = 200_000;
-/** Values between two looks at the clock. */
+/** Number of values after which the clock is checked. */
 const STRIDE = 512;
-/** Characters between two looks at the clock. */
+/** Number of characters after which the clock is checked. */
 const LONG_TEXT = 1 << 18;
-/** Characters of a string that are read as one value. */
+/** Number of characters of a string that are read without a pause. */
 const PIECE = 1 << 16;
 
 type JsonObject = Record<string, unknown>;
@@ -31,17 +31,17 @@ interface OpenString {
   readonly pieces: string[];
   /** Index after the characters that are read. */
   at: number;
-  /** Continuation with the whole string. */
+  /** Called with the complete string. */
   readonly then: (value: string) => void;
 }
 
 /**
- * Reads the JSON of a request, letting others work in between. As RouterOS does, bare numbers may be octal (leading 0)
- * or hexadecimal (0x), and exponents are refused. Whole numbers that no double holds exactly stay the text that was sent.
- * The key `__proto__` is refused: it would not become a property of the object. So is a duplicate name, of which no
- * value is known to be meant (RFC 8259 section 4).
+ * Parses the JSON of a request in time slices. As in RouterOS, bare numbers may be octal (leading 0) or hexadecimal
+ * (0x), and exponents are refused. Integers that a double cannot represent exactly remain texts. The key `__proto__` is
+ * refused, as it would not become a property of the object. Duplicate names are refused, as it is unknown which value
+ * is meant (RFC 8259 section 4).
  *
- * @returns `undefined` for a text of blanks.
+ * @returns `undefined` for a blank text.
  * @throws ApiError 400 that says what is wrong, and where.
  */
 export async function parseJson(text: string): Promise<unknown> {
@@ -58,9 +58,9 @@ export async function parseJson(text: string): Promise<unknown> {
 const QUOTE = '"'.charCodeAt(0);
 const BACKSLASH = '\\'.charCodeAt(0);
 const BLANKS = /[ \t\n\r]*/y;
-/** Characters of the longest number. */
+/** Maximum length of a number, characters. */
 const MAX_WORD = 64;
-/** Word with one character more than the limit: enough to see that it is too long. */
+/** A word of at most one character more than the limit, which suffices to see that it is too long. */
 const WORD = new RegExp(`[A-Za-z0-9+.-]{1,${MAX_WORD + 1}}`, 'y');
 
 class JsonReader {
@@ -82,7 +82,7 @@ class JsonReader {
     return this.#string?.at ?? this.#at;
   }
 
-  /** Reads one value, a piece of a string, or the beginning or end of an object or list. */
+  /** Parses one value, a piece of a string, or the beginning or end of an object or list. */
   step(): void {
     if (this.#string !== undefined) {
       this.#piece(this.#string);
@@ -122,7 +122,7 @@ class JsonReader {
     this.#begin((name) => this.#named(open, name));
   }
 
-  /** Reads the value of the member of this name. */
+  /** Parses the value of the member with this name. */
   #named(open: Open, name: string): void {
     if (name.length > MAX_NAME) {
       throw errors.badRequest(`a name in the body has ${name.length} characters, and ${MAX_NAME} are accepted at most`);
@@ -173,7 +173,7 @@ class JsonReader {
     if (this.#char() === close) throw this.#wrong('another member after the comma');
   }
 
-  /** Reads a string; one longer than a piece is continued in the next step. */
+  /** Parses a string; a long string is continued in the next step. */
   #begin(then: OpenString['then']): void {
     const string = { pieces: [], at: this.#at + 1, then };
     this.#string = string;
@@ -197,7 +197,7 @@ class JsonReader {
     string.then(string.pieces.length === 1 ? only : string.pieces.join(''));
   }
 
-  /** Place of the quote that closes the string, or of another character between two escapes, or beyond the text. */
+  /** Index of the quote that closes the string, or of a character between two escapes, or the end of the text. */
   #endOfPiece(start: number): number {
     const text = this.#text;
     const until = Math.min(start + PIECE, text.length);
@@ -256,7 +256,7 @@ class JsonReader {
   }
 }
 
-/** A bare number: decimal, octal with a leading 0, hexadecimal with 0x. `undefined` for what is none. */
+/** A bare number: decimal, octal with a leading 0, hexadecimal with 0x. `undefined` for any other word. */
 function numberOf(word: string): number | string | undefined {
   const match = /^(-?)(?:0x([0-9a-f]+)|0([0-7]+)|((?:0|[1-9]\d*)(\.\d+)?))$/i.exec(word);
   if (match === null || word.length > MAX_WORD) return undefined;

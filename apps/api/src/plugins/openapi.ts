@@ -10,7 +10,7 @@ const TAG = { name: '/api/v1', description: 'Requests beside those for menus.' }
 
 let written: string | undefined;
 
-/** The description as JSON, made once: it never changes while the process runs. */
+/** The OpenAPI document as JSON. Built once, as it never changes while the process runs. */
 function description(): string {
   if (written === undefined) {
     const menus = openApi(registry, { title: 'Tollway', version: VERSION, errorSchema: errorSchema() });
@@ -20,7 +20,7 @@ function description(): string {
   return written;
 }
 
-/** The description of `/rest` and `/api/v1` at `/docs`, and as a document at `/docs/json`. */
+/** Serves the API documentation of `/rest` and `/api/v1` at `/docs`, and its document at `/docs/json`. */
 export async function apiDescription(app: FastifyInstance): Promise<void> {
   const text = description();
   // The plugin's types are those of OpenAPI 3.0.
@@ -29,7 +29,7 @@ export async function apiDescription(app: FastifyInstance): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     uiHooks: {
-      // The plugin would write the document anew for each request, which takes several milliseconds.
+      // The plugin would serialise the document for each request, which takes several milliseconds.
       async preHandler(request, reply) {
         if (request.routeOptions.url === '/docs/json') return reply.type('application/json; charset=utf-8').send(text);
       },
@@ -37,7 +37,7 @@ export async function apiDescription(app: FastifyInstance): Promise<void> {
     uiConfig: {
       docExpansion: 'none',
       layout: 'BaseLayout',
-      // Runs in the browser: changes with the session's cookie need the header.
+      // Runs in the browser: changes with the session's cookie require this header.
       requestInterceptor: (request) => Object.assign(request, { headers: { ...request.headers, 'X-Tollway': '1' } }),
     },
   });

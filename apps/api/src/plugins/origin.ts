@@ -5,15 +5,16 @@ import { isLoopback, oneAddress, plainAddress } from '../auth/address.js';
 import { errors } from '../errors.js';
 
 /**
- * Checks which name a request is sent to, and which page sends it. A page of another site whose name resolves to the
- * router (DNS rebinding) is detected by `Host`; one that makes the browser send requests with its credentials (CSRF) by
- * `Origin` and `Sec-Fetch-Site`. Clients other than browsers send neither.
- * @param names by which the router is known beside its addresses, in lower case.
+ * Checks to which host name a request is sent, and from which page. A page of another site whose name resolves to the
+ * router (DNS rebinding) is detected by `Host`. A page of another site that makes the browser send requests with the
+ * user's credentials (CSRF) is detected by `Origin` and `Sec-Fetch-Site`. Clients other than browsers send neither of
+ * these two.
+ * @param names host names of the router besides its addresses, in lower case.
  */
 export function requestOrigin(app: FastifyInstance, names: readonly string[]): void {
   app.addHook('onRequest', async (request) => {
     if (!request.url.startsWith('/')) throw errors.badRequest('the target of the request must be a path');
-    // Node takes the first; a proxy may have used another (RFC 9112 §3.2).
+    // Node takes the first header, and a proxy may have used another one (RFC 9112 §3.2).
     if ((request.raw.headersDistinct.host?.length ?? 0) > 1) throw errors.badRequest('the header Host is given twice');
     const { host } = request.headers;
     if (host === undefined && request.raw.httpVersion === '1.1') throw errors.badRequest('the header Host is missing');
@@ -26,7 +27,7 @@ export function requestOrigin(app: FastifyInstance, names: readonly string[]): v
   });
 }
 
-/** Name or address of `Host`, in lower case, without port and brackets; `undefined` when it is no such text. */
+/** Name or address in `Host`, in lower case, without port and brackets; `undefined` for an invalid header. */
 function nameIn(host: string): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(host);
   return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
@@ -41,7 +42,7 @@ function answersTo(host: string, localAddress: string | undefined, names: readon
   return name === 'localhost' && isLoopback(own);
 }
 
-/** @throws ApiError 403 when the browser says that another site is behind the request. */
+/** @throws ApiError 403 when the browser reports that another site caused the request. */
 function requireSameOrigin(request: FastifyRequest): void {
   const { origin, host } = request.headers;
   if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host?.toLowerCase())) {

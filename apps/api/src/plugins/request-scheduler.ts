@@ -1,16 +1,17 @@
-/** Time for which requests are begun in one turn of the event loop, ms. */
+/** Time for which requests are started in one turn of the event loop, ms. */
 const TURN_MS = 8;
 
 /**
- * Starts requests in turns of the event loop. A request that arrives while the turn has time left starts at once; the others
- * wait, and connections take turns, one request each, so that one with many does not delay the rest.
+ * Starts requests in turns of the event loop. A request that arrives while the turn has time left starts at once;
+ * others wait. Connections are served round-robin, one request at a time, so that one with many requests does not delay
+ * the rest.
  */
 export class RequestScheduler<C> {
   readonly #now: () => number;
   readonly #soon: (work: () => void) => void;
-  /** Requests that wait, by connection, in the order in which they are next. */
+  /** Waiting requests by connection, in round-robin order. */
   readonly #waiting = new Map<C, (() => void)[]>();
-  /** Time until which requests are begun in this turn; undefined before the first one. */
+  /** Time until which requests are started in this turn; undefined before the first one. */
   #until: number | undefined;
 
   /**
@@ -22,7 +23,7 @@ export class RequestScheduler<C> {
     this.#soon = soon;
   }
 
-  /** Begins a request of a connection, now or in one of the next turns, after those that came before on that connection. */
+  /** Starts a request of a connection, now or in one of the next turns, after earlier requests of that connection. */
   begin(connection: C, request: () => void): void {
     if (this.#until === undefined) this.#open();
     const others = this.#waiting.get(connection);
@@ -31,7 +32,7 @@ export class RequestScheduler<C> {
     else this.#waiting.set(connection, [request]);
   }
 
-  /** The connection is gone. */
+  /** Drops the waiting requests of a closed connection. */
   forget(connection: C): void {
     this.#waiting.delete(connection);
   }
@@ -41,7 +42,10 @@ export class RequestScheduler<C> {
     this.#soon(() => this.#close());
   }
 
-  /** Ends the turn and begins one request: what it does in microtasks is done before the next one, and before others are heard. */
+  /**
+   * Ends the turn and starts one request. Its microtasks run before the next request is started and before other events
+   * are handled.
+   */
   #close(): void {
     this.#until = undefined;
     const [next] = this.#waiting;

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Policy that loads nothing from elsewhere; styles may be set by scripts (window positions, chart sizes). */
+/**
+ * Content security policy that loads nothing from other hosts; scripts may set styles (window positions, chart sizes).
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -18,7 +20,7 @@ export function securityHeaders(app: FastifyInstance): void {
   });
 }
 
-/** The headers of one answer; a function, for answers that pass no hooks. */
+/** The headers of one response. A function, as some responses do not pass hooks. */
 export function secure(request: Pick<FastifyRequest, 'url'>, reply: FastifyReply): void {
   reply.headers({
     'x-content-type-options': 'nosniff',

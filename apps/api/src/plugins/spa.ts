@@ -21,7 +21,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 type Coding = 'br' | 'gzip' | 'identity';
 
-/** Suffixes of the files that the build has compressed; the smallest first. */
+/** Suffixes of the compressed files that the build makes, smallest first. */
 const CODINGS = [
   { coding: 'br', suffix: '.br' },
   { coding: 'gzip', suffix: '.gz' },
@@ -35,8 +35,8 @@ interface File {
 }
 
 /**
- * Serves the browser's application; to browsers, paths that are no file get its index page. All of it is kept in memory,
- * also as the build has compressed it: no request opens a file.
+ * Serves the application for browsers. For paths without a file, browsers get its index page. All files and their
+ * compressed variants are kept in memory: no request opens a file.
  */
 export async function singlePageApp(app: FastifyInstance, root: string | undefined): Promise<void> {
   const files = root === undefined ? undefined : await readFiles(root);
@@ -52,7 +52,7 @@ export async function singlePageApp(app: FastifyInstance, root: string | undefin
       return reply.code(404).send(errorBody(404));
     }
     const file = files.get(path) ?? (path === '/' ? index : undefined);
-    // Browsers accept text/html; a program with a mistyped path gets an error instead of the page.
+    // Browsers accept text/html. A program that requests a mistyped path gets an error instead of the page.
     const opensMenu = !/\.[a-z0-9]+$/i.test(path) && takesPages(request.headers.accept);
     if (file === undefined && !opensMenu) return reply.code(404).send(errorBody(404));
     const lasting = file !== undefined && immutable.test(path);
@@ -74,7 +74,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, { type, etag, bo
   return reply.type(type).send(bodies.get(coding));
 }
 
-/** The smallest of what the client takes (RFC 9110 §12.5.3; preferences among those are not weighed). */
+/** The smallest encoding that the client accepts (RFC 9110 §12.5.3; quality values are not compared). */
 function codingFor(accepted: string | undefined, bodies: File['bodies']): Coding {
   const taken = new Set(
     (accepted ?? '').split(',').flatMap((part) => {
@@ -85,7 +85,7 @@ function codingFor(accepted: string | undefined, bodies: File['bodies']): Coding
   return CODINGS.find(({ coding }) => taken.has(coding) && bodies.has(coding))?.coding ?? 'identity';
 }
 
-/** The files below a folder, by the path of their URL, without compressed variants of others. */
+/** The files below a folder, by the path of their URL, without compressed variants of other files. */
 async function readFiles(root: string): Promise<ReadonlyMap<string, File>> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const paths = new Set(entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)));

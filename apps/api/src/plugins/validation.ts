@@ -3,13 +3,13 @@ import type { Data, ObjectSchema, Schema } from '@tollway/protocol/data';
 import type { FastifyInstance, FastifySchemaCompiler, FastifyTypeProvider } from 'fastify';
 import { type ApiError, errors } from '../errors.js';
 
-/** Types of handlers follow from the schemas of their routes. */
+/** Fastify type provider: the types of handlers follow from the schemas of their routes. */
 export interface ProtocolTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends Schema ? Data<this['schema']> : unknown;
   readonly serializer: this['schema'] extends Schema ? Data<this['schema']> : unknown;
 }
 
-/** Checks parameters and bodies by the schemas of the protocol. A request without a body has an empty one. */
+/** Validates parameters and bodies by the schemas of the protocol. An absent body counts as an empty one. */
 export function protocolValidation(app: FastifyInstance): void {
   const compiler: FastifySchemaCompiler<ObjectSchema> = ({ schema }) => {
     const check = checkOf(schema);

@@ -1,21 +1,27 @@
 import { type AddressSpan, compareValues, type Kind, missingElement, quoted } from '@tollway/schema';
 import { sortNumber } from './sort-number.js';
 
-/** Operator `in`: a value lies in a network, in a range of numbers, or is one of several words. */
+/** Operator `in`: a value is in a network, in a range of numbers, or equals one of several words. */
 
-/** Members of a list after `in`. */
+/** Maximum number of members of a list after `in`. */
 const MAX_PARTS = 256;
-/** Members of all lists after `in` of a query or a filter: an item may have to be compared with each of them. */
+/**
+ * Maximum number of members of all lists after `in` of a query or a filter: an item may have to be compared with each
+ * of them.
+ */
 export const MAX_MEMBERS = 512;
 
-/** Members of lists after `in`. */
+/** Number of members of lists after `in`. */
 export const membersOf = (lists: readonly string[]): number =>
   lists.reduce((sum, list) => sum + list.split(',').length, 0);
 
-/** A list after `in` that no value could be in; the message says what is accepted. */
+/** An invalid list after `in`; the message says what is accepted. */
 export class MembershipError extends Error {}
 
-/** First and last IPv4 address of a property of items, as numbers, known without its text; NaN where it has none. */
+/**
+ * First and last IPv4 address of a property of items, as numbers, known without decoding its text; NaN for an item
+ * without one.
+ */
 export interface AddressColumn {
   first(index: number): number;
   last(index: number): number;
@@ -30,14 +36,14 @@ interface Span {
 interface Membership {
   /** Whether a value is in the list. */
   holds(value: string): boolean;
-  /** The networks of the list, where all of it are networks: what lies in one of them is in the list. */
+  /** The networks of the list, if it consists of networks only: a value inside one of them is in the list. */
   readonly spans?: readonly Span[];
 }
 
 export const liesIn = (spans: readonly Span[], first: number, last: number): boolean =>
   spans.some((span) => first >= span.first && last <= span.last);
 
-/** @throws MembershipError for a member that no value of the kind could be. */
+/** @throws MembershipError for a member that is no value of the kind. */
 export function membership(name: string, kind: Kind, list: string): Membership {
   const parts = list.split(',').map((part) => part.trim());
   if (parts.length > MAX_PARTS) {
@@ -60,14 +66,14 @@ export function membership(name: string, kind: Kind, list: string): Membership {
   return { holds: oneOf(name, kind, parts) };
 }
 
-/** Values from `first` to `last`; `span` where they can be compared as numbers. */
+/** Values from `first` to `last`; `span` if they can be compared as numbers. */
 interface Range {
   readonly first: string;
   readonly last: string;
   readonly span: Span | undefined;
 }
 
-/** Test for words and ranges of numbers. What many of them are compared with is read once. */
+/** Test for words and ranges of numbers. The list is parsed once, as many values are compared with it. */
 function oneOf(name: string, kind: Kind, parts: readonly string[]): Membership['holds'] {
   const ranges: Range[] = [];
   const wanted = new Set<string>();
@@ -110,9 +116,9 @@ function spanOf(name: string, found: AddressSpan | undefined, part: string): Add
 }
 
 /**
- * The canonical text of what is looked for, which may be given as a column shows it: `6 (tcp)`. What is rounded there,
- * such as `1.5 KiB`, has none, and stays as it is.
- * @throws MembershipError for what no value of the kind can be, such as a word for a number.
+ * The canonical text of a value to search for, which may be given as a column shows it: `6 (tcp)`. A rounded value,
+ * such as `1.5 KiB`, has no canonical text, and is returned unchanged.
+ * @throws MembershipError for a text that is no value of the kind, such as a word for a number.
  */
 export function sought(name: string, kind: Kind, text: string): string {
   const result = kind.parse(text);

@@ -1,13 +1,13 @@
 import { compareTexts, compareValues, displayValue, type Menu, propOf, quoted } from '@tollway/schema';
 import { type AddressColumn, liesIn, MAX_MEMBERS, MembershipError, membership, membersOf } from './membership.js';
 
-/** Words of a `.query`, or filters of a GET. */
+/** Maximum number of words of a `.query`, or of filters of a GET. */
 export const MAX_WORDS = 128;
-/** Longest word, characters. */
+/** Maximum length of a word, characters. */
 const MAX_WORD = 1_024;
-/** Operations of a `#` word. */
+/** Maximum number of operations of a `#` word. */
 const MAX_OPERATIONS = 64;
-/** Names of a `.proplist`. */
+/** Maximum number of names of a `.proplist`. */
 export const MAX_NAMES = 256;
 
 /** An item as REST shows it: texts by property name, with `.id`. */
@@ -17,11 +17,11 @@ export type Item = Readonly<Record<string, string>>;
 export interface Cells {
   /** Text of a property; `undefined` when the item has none. */
   value(index: number, property: string): string | undefined;
-  /** Addresses of a property, where they are known without its text. */
+  /** Addresses of a property, if they are known without decoding its text. */
   range?(property: string): AddressColumn | undefined;
 }
 
-/** Canonical form of a value that a client compares with: `yes` finds `true`, `6` finds `tcp`, `*1f` finds `*1F`. */
+/** Canonical form of a value to compare with: `yes` finds `true`, `6` finds `tcp`, `*1f` finds `*1F`. */
 function canonical(menu: Menu, name: string, value: string): string {
   if (name === '.id') return value.toUpperCase();
   const prop = propOf(menu, name);
@@ -29,14 +29,14 @@ function canonical(menu: Menu, name: string, value: string): string {
   return parsed?.ok ? parsed.value : value;
 }
 
-/** Value of an item in comparisons: a flag that is not there counts as no. */
+/** Value of an item in comparisons: an absent flag counts as `false`. */
 function valueIn(menu: Menu, items: Cells, index: number, name: string): string | undefined {
   const value = items.value(index, name);
   if (value !== undefined) return value;
   return propOf(menu, name)?.kind.valueWhenUnset;
 }
 
-/** A test of one of some items. */
+/** Test of one item. */
 export type Test = (items: Cells, index: number) => boolean;
 
 /** Test for `name=value`: equal after normalisation. A property without a value equals nothing. */
@@ -70,14 +70,14 @@ export function project(item: Item, names: readonly string[]): Item {
   return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(item, name) ? [[name, item[name] ?? '']] : [])));
 }
 
-/** A `.query` that cannot be read; the message says which word and what is accepted. */
+/** An invalid `.query`; the message says which word is wrong and what is accepted. */
 export class QueryError extends Error {}
 
 /**
- * Test for items that pass a `.query`: words that push conditions on a stack and `#` words that combine them. An
- * empty stack yields true; an item passes if no false remains.
+ * Test for items that pass a `.query`: words that push conditions on a stack, and `#` words that combine them. An item
+ * passes unless a false value remains on the stack; an empty stack passes all items.
  *
- * @throws QueryError for a word that is none.
+ * @throws QueryError for an invalid word.
  */
 export function queryTest(menu: Menu, words: readonly string[]): Test {
   if (words.length > MAX_WORDS) {
@@ -177,7 +177,7 @@ function compareIn(menu: Menu, name: string, a: string, b: string): number {
   return compareTexts(a, b);
 }
 
-/** Operations of a `#` word, left to right. Values below the stack's bottom are true. */
+/** The operations of a `#` word, left to right. Values below the bottom of the stack are true. */
 function readOperations(word: string): Step {
   const tokens = word.slice(1).match(/\d+|[!&|.]/g) ?? [];
   if (tokens.length === 0 || tokens.join('') !== word.slice(1)) {
@@ -207,12 +207,12 @@ function readOperations(word: string): Step {
 }
 
 /**
- * Test for items in which a text occurs in any property, as shown to people or as sent, in any case. What is measured
- * counts as shown only: digits of a number that the page shows in MiB are not searched for.
+ * Test for items in which a text occurs in any property, as shown to people or as sent, ignoring case. Measured values
+ * are searched only in the form in which they are shown: the digits of a number that is shown in MiB are not searched.
  */
 export function containing(menu: Menu, text: string): (item: Item) => boolean {
   const wanted = text.toLowerCase();
-  // Items of a long list mostly have the same in a property, a counter at zero say: that is looked at once.
+  // In a long list most items have the same value of a property, such as a counter at zero: the last result is cached.
   const last = new Map<string, { readonly value: string; readonly holds: boolean }>();
   const holds = (name: string, value: string): boolean => {
     const prop = propOf(menu, name);

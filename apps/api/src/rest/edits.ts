@@ -11,11 +11,11 @@ import { authorOf } from './author.js';
 import { indexOfItem } from './listing.js';
 
 /**
- * Add, set and remove of every menu that has them: configuration rows through the editor, users and
- * state of the data plane through their own commands.
+ * Add, set and remove for every menu that has them: configuration rows are changed by the editor, users and rows of the
+ * data plane by the module of their menu.
  */
 
-/** Commands of the menu's own module. */
+/** Commands of the menu's module. */
 const commandsOf = ({ services, menu }: Call): MenuCommands => services.commands.get(menu.path) ?? {};
 
 /** Returns the `.id` of the new item. */
@@ -51,7 +51,7 @@ export async function set(
   await services.editor.set(authorOf(principal), menu, items, changes, notFound);
 }
 
-/** Changes items, one for each element, which has its `.id`; all or none. Returns the `.id`s. */
+/** Changes items, one for each element, which contains the item's `.id`; all of them or none. Returns the `.id`s. */
 export async function setAll(call: Call, list: readonly Arguments[]): Promise<string[]> {
   const { services, menu, principal } = call;
   const changes = await new TimeSlicer().map(list, (element, index): ItemChange => {
@@ -80,8 +80,8 @@ export async function remove(
 }
 
 /**
- * Removes stored items, which must all exist, and dynamic items, which may disappear at any time: of several, the existing
- * ones are removed.
+ * Removes stored items, which must all exist, and dynamic items, which may disappear at any time: only those that still
+ * exist are removed.
  */
 async function removeStoredAndDynamic(
   { services, menu, principal }: Call,
@@ -94,7 +94,8 @@ async function removeStoredAndDynamic(
   const stored = items.filter((item) => !isDynamic(item));
   const found = dynamic.length === 0 ? undefined : await rows.find(services, dynamic, notFound);
   if (found?.count === 0 && stored.length === 0) throw notFound(dynamic[0] ?? '');
-  // Stored rows first: if that commit is refused nothing has changed, while a removal of dynamic items could not be undone.
+  // Stored rows are removed first: if their commit is refused, nothing has changed. A removal of dynamic items could
+  // not be undone.
   if (stored.length > 0) await services.editor.remove(authorOf(principal), menu, stored, notFound);
   if (found === undefined || found.count === 0) return;
   try {
@@ -189,7 +190,7 @@ async function refuseDynamic(
     // The first dynamic item decides; later ones need no check.
     const rows = await services.views.get(menu.path)?.();
     if (rows !== undefined && indexOfItem(menu, rows, item) !== undefined) throw errors.failure(text);
-    // Only the data plane knows whether it exists, and is not connected.
+    // Only the data plane knows whether the item exists, and it is not connected.
     throw services.live.connected ? notFound(item) : new AgentGone();
   }
 }

@@ -7,7 +7,7 @@ import { MAX_NAMES, parseProplist, project } from '../query/query.js';
 import type { RestRow, RowSet } from '../view/rows.js';
 import type { Projection } from './long-list.js';
 
-/** Properties of a row that are sent; `undefined`: all. @throws ApiError when it is no list of names. */
+/** Properties of a row to send; `undefined` for all. @throws ApiError when the value is no list of names. */
 export function proplistOf(value: unknown): readonly string[] | undefined {
   if (value === undefined) return undefined;
   refuseLong('.proplist', value);
@@ -28,7 +28,7 @@ export function projected(rows: readonly RestRow[], names: readonly string[] | u
   return names === undefined ? rows : rows.map((row) => project(row, names));
 }
 
-/** Form in which an item is sent, decoded no further than that. */
+/** Projection of an item to the properties to send; others are not decoded. */
 export function projection(names: readonly string[] | undefined): Projection {
   if (names === undefined) return (rows, index) => rows.row(index);
   return (rows, index) => {
@@ -55,14 +55,17 @@ export function indexOfItem(menu: Menu, rows: RowSet, item: string): number | un
   return undefined;
 }
 
-/** The item with this `.id` or name. @throws ApiError 404; AgentGone when the data plane alone knows and does not answer. */
+/**
+ * The item with this `.id` or name. @throws ApiError 404; AgentGone when only the data plane knows the item and does
+ * not answer.
+ */
 export function oneItem(menu: Menu, rows: RowSet, item: string): RestRow {
   const index = indexOfItem(menu, rows, item);
   if (index === undefined) throw rows.incomplete && isDynamicId(item) ? new AgentGone() : errors.noSuchItem();
   return rows.row(index);
 }
 
-/** The items with these `.id`s, in this order. Items that are gone meanwhile are left out. */
+/** The items with these `.id`s, in this order. Items that no longer exist are omitted. */
 export function manyItems(rows: RowSet, ids: readonly string[]): RestRow[] {
   const places = new Map(ids.map((id, place) => [id, place]));
   const found: (RestRow | undefined)[] = ids.map(() => undefined);

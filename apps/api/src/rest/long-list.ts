@@ -5,11 +5,11 @@ import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { UserSemaphore } from '../scheduling/user-semaphore.js';
 import { type IsRequested, type RestRow, type RowSet, UNAVAILABLE_ROWS, type View } from '../view/rows.js';
 
-/** Lists, however long: requests and viewers that come meanwhile need not wait for their end. */
+/** Sends lists of any length without blocking other requests and viewers. */
 
-/** Items up to which a response is built in memory; longer ones are streamed. */
+/** Maximum number of items of a response that is built in memory; longer ones are streamed. */
 const AT_ONCE = 256;
-/** Characters of a chunk. */
+/** Size of a chunk, characters. */
 const CHUNK = 1 << 16;
 
 export type Projection = (rows: RowSet, index: number) => RestRow;
@@ -17,7 +17,8 @@ export type Projection = (rows: RowSet, index: number) => RestRow;
 /**
  * The rows of a list.
  *
- * @throws Cancelled when the request was cancelled; AgentGone when they are those of the data plane, which is not connected.
+ * @throws Cancelled when the request was cancelled; AgentGone when only the data plane knows the rows and is not
+ * connected.
  */
 export const rowsToSend = (
   view: View,
@@ -28,11 +29,12 @@ export const rowsToSend = (
 ): Promise<RowSet> => acquireRows(() => presentRows(view, isRequested), lists, user, gone);
 
 /**
- * Acquires rows that somebody walks through in slices. Each long list holds a reading of the data plane, be it a quarter of a million
- * connections, until he has: only so many are held at once, and those that wait are read when their turn comes.
+ * Acquires rows that are processed in slices. Each long list keeps a reading of the data plane in memory, of up to a
+ * quarter of a million connections, until it has been sent: the number of lists at a time is limited, and a waiting
+ * list is read when its turn comes.
  *
- * @param gone aborted when it is held no longer.
- * @throws Cancelled when the request was cancelled; what `read` throws.
+ * @param gone aborted when the rows are no longer needed.
+ * @throws Cancelled when the request was cancelled; whatever `read` throws.
  */
 export async function acquireRows(
   read: () => Promise<RowSet>,
@@ -47,18 +49,21 @@ export async function acquireRows(
   return rows ?? read();
 }
 
-/** The present rows of a view. @throws AgentGone when they are those of the data plane and it is not connected. */
+/** The present rows of a view. @throws AgentGone when only the data plane knows the rows and is not connected. */
 export async function presentRows(view: View, isRequested?: IsRequested): Promise<RowSet> {
   const rows = await view(0, isRequested);
   if (rows === UNAVAILABLE_ROWS) throw new AgentGone();
   return rows;
 }
 
-/** Whether to pause before an item: a test of many words may take longer than the interval of the check without one. */
+/**
+ * Whether to pause before an item. With a test the clock is checked at each item, as a test of many words may take
+ * long.
+ */
 const isOver = (index: number, test: Test | undefined, slicer: TimeSlicer): boolean =>
   test === undefined ? slicer.overAt(index) : slicer.over;
 
-/** Number of items that pass a test; of all without one. @throws Cancelled when it was cancelled. */
+/** Number of items that pass a test; of all items without a test. @throws Cancelled when the request was cancelled. */
 export async function countOf(rows: RowSet, test: Test | undefined, slicer: TimeSlicer): Promise<number> {
   if (test === undefined) return rows.length;
   let count = 0;
@@ -70,7 +75,7 @@ export async function countOf(rows: RowSet, test: Test | undefined, slicer: Time
 }
 
 /**
- * The items that pass a test: a list, or for long ones a stream of its JSON.
+ * The items that pass a test: a list, or a stream of JSON if the list is long.
  * @throws Cancelled when the request was cancelled.
  */
 export async function listOf(

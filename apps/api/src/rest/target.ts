@@ -8,7 +8,7 @@ export interface Target {
   readonly item: string | undefined;
 }
 
-/** Paths above menus that are no menus themselves: `/ip`, `/system` … */
+/** Paths above menus that are not menus themselves: `/ip`, `/system` … */
 const directories = new Set(
   registry.flatMap(({ path }) => {
     const parts = path.split('/').slice(1, -1);
@@ -36,7 +36,7 @@ export function findTarget(path: string): Target {
   throw errors.noSuchMenu(parts[unknown < 0 ? parts.length - 1 : unknown] ?? '');
 }
 
-/** Parts of the longest path of a menu. */
+/** Number of parts of the longest path of a menu. */
 const DEEPEST = Math.max(...registry.map(({ path }) => path.split('/').length - 1));
 
 function decode(part: string): string {

@@ -10,8 +10,8 @@ import type { Services } from '../services.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 
 /**
- * `GET /api/v1/queue-accounting?from=2026-11-01&to=2026-11-30`: bytes per queue and day, with `queue=*1A` those of one
- * queue, with `format=csv` as a table. Without `from` and `to` it is today.
+ * `GET /api/v1/queue-accounting?from=2026-11-01&to=2026-11-30`: bytes per queue and day; with `queue=*1A` of one queue;
+ * with `format=csv` as a CSV table. `from` and `to` default to today.
  */
 export function accountingRoute(app: FastifyInstance, { accounting, lists }: Services): void {
   const routes = app.withTypeProvider<ProtocolTypes>();
@@ -54,7 +54,7 @@ async function* json(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<s
   yield before === '[' ? '[]' : ']';
 }
 
-/** RFC 4180. A name that a spreadsheet would take for a formula gets an apostrophe before it. */
+/** RFC 4180. A name that a spreadsheet would interpret as a formula is prefixed with an apostrophe. */
 async function* csv(days: AsyncIterable<readonly QueueDay[]>): AsyncGenerator<string, void> {
   const field = (text: string) => {
     const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;

@@ -5,7 +5,7 @@ import type { Services } from '../services.js';
 import type { FolderProblem } from '../state/data-folder.js';
 import { VERSION } from '../version.js';
 
-/** Problem that keeps the newest configuration from being in force, and its remedy. */
+/** Problem by which the newest configuration is not in force, and its remedy. */
 const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; readonly remedy: string } | undefined>> = {
   synced: undefined,
   down: {
@@ -28,21 +28,24 @@ const AGENT_TROUBLE: Readonly<Record<SyncState, { readonly problem: string; read
   },
 };
 
-/** The data plane has the newest configuration, but what follows from its ports is not part of it yet. */
+/** The data plane has the newest configuration, but rows of new ports, or the default configuration, are not stored yet. */
 const NOT_READY = {
   problem: 'The rows of ports that are new, or the default configuration, could not be stored yet.',
   remedy: 'That is tried again by itself; if it does not pass in a minute, the log of the API says why it fails.',
 };
 
-/** An agent that is down does not start again as long as its folder takes nothing, which is what has to be mended then. */
+/**
+ * Problem of the agent's folder. While the agent is down, the folder must be made writable before the agent can start
+ * again.
+ */
 function folderConcern({ problem, remedy }: FolderProblem, isUp: boolean) {
   const down = isUp ? '' : ' It cannot start either as long as that is so, and nothing is forwarded.';
   return { concerns: 'data-folder', problem: `${problem}${down}`, remedy };
 }
 
 /**
- * 200 when the agent is connected and runs the newest configuration, and the next one can be stored; 503 says what is missing. `forwarding`: whether the
- * agent forwards, be it by another configuration.
+ * 200 when the agent is connected and runs the newest configuration, and the next one can be stored; otherwise 503 with
+ * the problem. `forwarding`: whether the agent forwards packets, even by another configuration.
  */
 export function healthRoute(
   app: FastifyInstance,

@@ -3,15 +3,15 @@ import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors.js';
 import type { Hub } from '../live/hub.js';
 
-/** Largest message of a client, bytes. */
+/** Maximum size of a message of a client, bytes. */
 const MAX_MESSAGE = 64 << 10;
 
-/** `/live`: the WebSocket with windowed topics. */
+/** `/live`: the WebSocket for live topics. */
 export async function liveRoute(app: FastifyInstance, hub: Hub): Promise<void> {
   await app.register(websocket, {
     // One message per turn, so that thousands of messages do not delay other users.
     options: { maxPayload: MAX_MESSAGE, allowSynchronousEvents: false },
-    // What a client does wrong on the wire (WS_ERR_…, ECONNRESET) is no error of ours, and it may do so any number of times.
+    // Protocol errors of a client (WS_ERR_…, ECONNRESET) are not our errors, and may occur any number of times.
     errorHandler(error, socket, request) {
       if (!('code' in error)) request.log.error(error);
       socket.terminate();
@@ -22,7 +22,7 @@ export async function liveRoute(app: FastifyInstance, hub: Hub): Promise<void> {
       done();
     },
   });
-  // Node leaves the socket of a refused upgrade to nobody.
+  // After a refused upgrade Node does not close the socket itself.
   app.addHook('onResponse', async (request) => {
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
   });

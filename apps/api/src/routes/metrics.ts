@@ -10,7 +10,7 @@ import { VERSION } from '../version.js';
 
 /** Media type of the text format (Prometheus, "Exposition formats"). */
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8';
-/** Scrapers at about the same time share a reading, ms. */
+/** Time for which scrapers share a reading, ms. */
 const SHARED_MS = 1_000;
 
 type Labels = Readonly<Record<string, string>>;
@@ -38,10 +38,10 @@ export function metricsRoute(app: FastifyInstance, { live, store, lists }: Servi
   });
 }
 
-/** Characters sent at a time. */
+/** Size of a chunk, characters. */
 const CHUNK = 1 << 16;
 
-/** Lines in pieces, between which others are served: 25,000 queues are a quarter of a million lines. */
+/** Lines in chunks, between which other requests are served: 25,000 queues have a quarter of a million lines. */
 async function* lines(families: readonly Family[], slicer: TimeSlicer): AsyncGenerator<string, void> {
   let text = '';
   for (const { name, kind, help, samples } of families) {
@@ -123,7 +123,7 @@ function routerFamilies(stats: Stats, revision: number): Family[] {
   ];
 }
 
-/** What a queue has counted of each direction. */
+/** Part of a queue that counts a direction. */
 const PART_OF = { upload: PART.upload, download: PART.download, any: PART.whole } as const;
 
 function queueFamilies(dump: QueueDump, store: Services['store']): Family[] {

@@ -19,11 +19,11 @@ import type { Services } from '../services.js';
 
 const QUEUES = '/queue/simple';
 
-/** A comma separated list becomes simple queues, in one revision. */
+/** Imports a comma separated list as simple queues, in one revision. */
 export function queueImportRoute(app: FastifyInstance, { store }: Services): void {
   const routes = app.withTypeProvider<ProtocolTypes>();
   const { body } = queueImport;
-  // Permission is checked before the list, whose errors are only for those who may import it.
+  // Permission is checked before the list is parsed: only users who may import it see its errors.
   const preValidation = async (request: FastifyRequest) => requirePermission(request.principal, 'write');
   routes.post(queueImport.path, { schema: { body }, preValidation }, async (request, reply) => {
     const { csv, digest, add = true, update = true, remove = false, 'dry-run': dry = false } = request.body;
@@ -38,7 +38,10 @@ export function queueImportRoute(app: FastifyInstance, { store }: Services): voi
   });
 }
 
-/** Undoes what a revision did to simple queues, in one revision. Refused as a whole when one of the queues has changed since. */
+/**
+ * Undoes the changes of a revision to simple queues, in one revision. Refused completely when one of the queues has
+ * changed since.
+ */
 export function queueImportUndoRoute(app: FastifyInstance, services: Services): void {
   const routes = app.withTypeProvider<ProtocolTypes>();
   const { body } = queueImportUndo;
@@ -59,7 +62,7 @@ export function queueImportUndoRoute(app: FastifyInstance, services: Services): 
   });
 }
 
-/** The answer, in pieces: a list may have a hundred thousand lines. */
+/** The response in chunks, as a list may have a hundred thousand lines. */
 async function* json(lines: readonly ImportLine[], end: Omit<ImportReport, 'lines'>): AsyncGenerator<string, void> {
   const slicer = new TimeSlicer();
   let text = '{"lines":[';
@@ -100,7 +103,7 @@ async function commit(
       return lines;
     });
   } catch (error) {
-    // The data plane names the row.
+    // The data plane reports the row at fault.
     const line =
       error instanceof ApiError ? lines.find(({ row }) => row !== undefined && row === error.row) : undefined;
     if (line === undefined || !(error instanceof ApiError)) throw error;

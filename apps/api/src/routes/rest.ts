@@ -20,12 +20,12 @@ import { parseRowId, rowIdText } from '../snapshot/snapshot.js';
 import { storedRowsOf } from '../snapshot/storage.js';
 import type { RowSet, View } from '../view/rows.js';
 
-/** Longest time a request may take, ms (spec: any request ends after 60 s). */
+/** Maximum duration of a request, ms (specification: every request ends within 60 s). */
 const TIME_LIMIT_MS = 60_000;
 /** Interval of checks whether the user of a running command may still log in, ms. */
 const AUTH_RECHECK_MS = 250;
 
-/** The one route set that serves every menu of the registry. */
+/** The routes that serve every menu of the registry. */
 export function restRoutes(app: FastifyInstance, services: Services): void {
   app.get('/rest/*', async (request, reply) => {
     const target = findTarget(pathOf(request));
@@ -70,7 +70,7 @@ export function restRoutes(app: FastifyInstance, services: Services): void {
       return (await rowsOf(services, target)).row(0);
     }
     if (item === undefined) throw errors.badRequest('missing or invalid resource identifier');
-    // By `.id`, as the change may rename the item.
+    // The response is looked up by `.id`, as the change may rename the item.
     const id = await idOf(services, target, item);
     for (const by of ['.id', 'numbers']) {
       const named = call.args[by];
@@ -128,10 +128,10 @@ function requireCommand({ principal }: FastifyRequest, menu: Menu | undefined, n
 async function idOf(services: Services, target: Target, item: string): Promise<string> {
   const { menu } = target;
   const stored = storedRowsOf(services.store.snapshot, menu.path);
-  // Stored items are found without asking the data plane for their live values.
+  // Stored items are found without reading their live values from the data plane.
   const row = stored.find(({ id, values }) => (item.startsWith('*') ? id === parseRowId(item) : values.name === item));
   if (row !== undefined && (item.startsWith('*') || nameProp(menu) !== undefined)) return rowIdText(row.id);
-  // Only the data plane knows whether it exists, and is not connected.
+  // Only the data plane knows whether the item exists, and it is not connected.
   if (isDynamicId(item) && !services.live.connected) throw new AgentGone();
   return oneItem(menu, await rowsOf(services, target), item)['.id'] ?? item;
 }
@@ -150,7 +150,7 @@ async function rowsOf(services: Services, target: Target): Promise<RowSet> {
   return rows;
 }
 
-/** Fastify sets no content type for streams. */
+/** Sends an answer. Fastify sets no content type for streams. */
 function sent(reply: FastifyReply, answer: Answer): Answer {
   if (answer instanceof Readable) reply.type('application/json; charset=utf-8');
   return answer;
@@ -190,7 +190,7 @@ async function list(
   }
 }
 
-/** Edits cannot be cancelled. */
+/** A signal that is never aborted: edits cannot be cancelled. */
 const NEVER = new AbortController().signal;
 
 function callOf(services: Services, request: FastifyRequest, menu: Call['menu']): Call {
@@ -230,5 +230,5 @@ function argumentsOf(object: object): Arguments {
   return Object.fromEntries(values);
 }
 
-/** Arguments that name items have no limit of length, as they are processed in slices. */
+/** Arguments that name items have no maximum length, as they are processed in slices. */
 const NAMES_ITEMS = /^(\.|numbers$)/;

@@ -21,17 +21,18 @@ import { authorOf } from '../rest/author.js';
 import type { Services } from '../services.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 
-/** Rows of a revision that are listed. */
+/** Maximum number of rows of a revision that are listed. */
 const MAX_ROWS = 200;
 
 /**
- * The history of the configuration, newest first: the last 1,000 revisions, fewer when they hold more than 64 MiB.
+ * The history of the configuration, newest first: the last 1,000 revisions, or fewer when they take more than 64 MiB.
  *
- * - `GET /api/v1/revisions`: `revision`, `author`, `via`, `time`, `summary`, `rows`, `undoes` (the revision that it undoes),
- *   `undone-by` (the newest one that undoes it) and `undo`: empty when it can be undone, or why not; absent where only the
- *   attempt tells.
- * - `GET /api/v1/revisions/N`: what it did to each row, in words.
- * - `POST /api/v1/revisions/N/undo`: undoes it in one revision, or answers for each row why that is not possible.
+ * - `GET /api/v1/revisions`: `revision`, `author`, `via`, `time`, `summary`, `rows`, `undoes` (the revision that it
+ * undoes), `undone-by` (the newest revision that undoes it) and `undo`: empty when it can be undone, or else the
+ * reason; absent when only an attempt shows whether it is possible.
+ * - `GET /api/v1/revisions/N`: the change of each row, in words.
+ * - `POST /api/v1/revisions/N/undo`: undoes it in one revision, or responds with the reason for each row that prevents
+ * it.
  */
 export function revisionRoutes(app: FastifyInstance, services: Services): void {
   const { db } = services;
@@ -69,7 +70,7 @@ export function revisionRoutes(app: FastifyInstance, services: Services): void {
   routes.post(revisionUndo.path, { schema: { params, body } }, async (request): Promise<RevisionUndone> => {
     const number = Number(request.params.revision);
     const { principal } = request;
-    // Users with read permission alone do not get the rows.
+    // Users with the permission `read` only do not get the rows.
     requirePermission(principal, 'write');
     const allowed = ({ changes }: PastRevision) => {
       for (const menu of new Set(changes.map((change) => change.menu))) {

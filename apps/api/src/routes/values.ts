@@ -8,7 +8,7 @@ import { startSlicer, type TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Services } from '../services.js';
 import type { RowSet } from '../view/rows.js';
 
-/** `?menu=/ip/firewall/address-list&property=list`: the different values of a property, for fields that offer them. */
+/** `?menu=/ip/firewall/address-list&property=list`: the distinct values of a property, as suggestions for fields. */
 export function valuesRoute(app: FastifyInstance, { views, lists }: Services): void {
   const routes = app.withTypeProvider<ProtocolTypes>();
   routes.get(values.path, { schema: { querystring: values.query } }, async (request, reply): Promise<Values> => {
@@ -17,7 +17,7 @@ export function valuesRoute(app: FastifyInstance, { views, lists }: Services): v
     if (view === undefined) throw errors.badProperty('menu', 'menu must be the path of a menu, e.g. /interface');
     const { userId } = request.principal;
     const gone = clientGone(reply);
-    // The choices of a field may be some seconds old.
+    // Suggestions may be some seconds old.
     const rows = await acquireRows(() => view(5_000), lists, userId, gone);
     return differentValues(rows, property, await startSlicer(gone, userId));
   });

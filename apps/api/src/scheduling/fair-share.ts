@@ -1,18 +1,19 @@
 /** A slot in use. */
 export interface Slot {
-  /** The user to whose share it counts. */
+  /** The user to whose share the slot counts. */
   user: number;
   readonly release: () => void;
 }
 
 interface TakenSlot extends Slot {
-  /** Resolves when the use of the slot has ended. */
+  /** Revokes the slot. Resolves when its use has ended. */
   readonly revoke: () => Promise<void>;
 }
 
 /**
- * Max-min fair sharing of a limited number of slots among users. When none is free, a request takes one from the user who has
- * most, as long as that one has more than the requesting user gets; so one user may have all while nobody else asks.
+ * Max-min fair sharing of a limited number of slots among users. When no slot is free, a request takes one from the
+ * user with the most slots, if that user has more than the requesting user would get. So one user may use all slots
+ * while nobody else requests any.
  */
 export class FairShare {
   readonly #capacity: number;
@@ -25,8 +26,8 @@ export class FairShare {
   }
 
   /**
-   * Takes a slot, revoking one of a user who has more if none is free.
-   * @param revoke called when the slot goes to another user; `release` need not be called then.
+   * Takes a slot. If none is free, the slot of a user who has more is revoked.
+   * @param revoke called when the slot is given to another user; `release` need not be called then.
    * @returns undefined when there is no slot for this user.
    */
   async take(user: number, revoke: () => Promise<void>): Promise<Slot | undefined> {
@@ -39,7 +40,7 @@ export class FairShare {
     return slot;
   }
 
-  /** The newest slot of the user who has most, if that is more than `user` will have. */
+  /** The newest slot of the user with the most slots, if these are more than `user` would have. */
   #revocable(user: number): TakenSlot | undefined {
     const slots = [...this.#taken];
     const of = (one: number) => slots.filter((slot) => slot.user === one);

@@ -3,7 +3,7 @@ import type { TimeSlicer } from './time-slicer.js';
 /** Indexes of items in a set of rows. */
 export type Indexes = Uint32Array<ArrayBuffer>;
 
-/** 0, 1, 2 … below a length. */
+/** The numbers 0, 1, 2 … below `length`. */
 export function upTo(length: number): Indexes {
   const indexes = new Uint32Array(length);
   for (let index = 0; index < length; index += 1) indexes[index] = index;
@@ -12,10 +12,10 @@ export function upTo(length: number): Indexes {
 
 export type Compare = (a: number, b: number) => number;
 
-/** Items sorted in one go; longer lists are merged out of such runs. */
+/** Number of items that are sorted without a pause; longer lists are merged from such runs. */
 const RUN = 256;
 
-/** Puts items in order: a stable merge sort that lets others work in between. */
+/** Sorts items: a stable merge sort in time slices. */
 export async function sorted(items: Indexes, compare: Compare, slicer: TimeSlicer): Promise<Indexes> {
   for (let start = 0; start < items.length; start += RUN) {
     items.subarray(start, start + RUN).sort(compare);
@@ -31,7 +31,7 @@ export async function sorted(items: Indexes, compare: Compare, slicer: TimeSlice
   return from;
 }
 
-/** Merges the sorted runs of `width` at `start` and after it. */
+/** Merges the two sorted runs of length `width` that begin at `start`. */
 async function merge(
   from: Indexes,
   to: Indexes,

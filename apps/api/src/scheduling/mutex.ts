@@ -1,4 +1,4 @@
-/** Time that a section may wait for its turn, ms, and its error then: it is not run any more. */
+/** Maximum time that a section waits, ms, and the error when it is exceeded: the section is then not run. */
 interface WaitLimit {
   readonly ms: number;
   readonly error: () => Error;
@@ -11,15 +11,15 @@ interface WaitingSection {
 }
 
 /**
- * Runs asynchronous sections one after the other. Those of one owner run in the order in which they were asked for,
- * owners by turns: whoever asks for very many keeps none but himself waiting.
+ * Runs asynchronous sections one after the other. Sections of one owner run in the order in which they were requested;
+ * owners are served round-robin, so that an owner with very many sections delays no other owner.
  */
 export class Mutex {
-  /** Sections that wait, by owner; owners in the order in which they are next. */
+  /** Waiting sections by owner; owners in round-robin order. */
   readonly #waiting = new Map<string | undefined, WaitingSection[]>();
   #running = false;
 
-  /** @param owner for whom it runs; absent for the product itself. */
+  /** @param owner the owner of the section; absent for the product itself. */
   run<T>(section: () => Promise<T>, waitLimit?: WaitLimit, owner?: string): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const giveUp = ({ error }: WaitLimit) => {
@@ -47,13 +47,13 @@ export class Mutex {
 
   async #runAll(): Promise<void> {
     this.#running = true;
-    // The caller continues before its section begins.
+    // Lets the caller of `run` continue before its section begins.
     await Promise.resolve();
     for (let next = this.#next(); next !== undefined; next = this.#next()) await next.begin();
     this.#running = false;
   }
 
-  /** Takes the next one out of the queue of the owner whose turn it is. */
+  /** Removes the next section from the queue of the owner whose turn it is. */
   #next(): WaitingSection | undefined {
     for (const [owner, queue] of this.#waiting) {
       this.#waiting.delete(owner);

@@ -1,18 +1,21 @@
 import { performance } from 'node:perf_hooks';
 
-/** Longest piece of work before everything else that waits gets its turn, ms. */
+/** Maximum time of work without a pause, ms: other work of the event loop waits meanwhile. */
 const SLICE_MS = 8;
-/** Items between two looks at the clock, which costs as much as a cheap item. Few enough that dear ones make no long slice. */
+/**
+ * Number of items between two checks of the clock, as a check costs as much as a cheap item. Small, so that expensive
+ * items do not exceed the slice.
+ */
 const STRIDE = 8;
 
-/** User, by number, that an evaluation is for; undefined for the router itself. */
+/** Id of the user for whom an evaluation runs; undefined for the router itself. */
 type Owner = number | undefined;
 
-/** Waiting evaluations of one owner, in the order in which they came. */
+/** Waiting evaluations of one owner, in the order of arrival. */
 interface OwnerQueue {
-  /** Requests that begin: what they take is not known yet, and most take little. */
+  /** Requests that have not begun: their cost is unknown, and mostly small. */
   readonly requests: (() => void)[];
-  /** Evaluations whose slice is over. */
+  /** Evaluations that have used up their slice. */
   readonly evaluations: (() => void)[];
 }
 
@@ -20,8 +23,8 @@ interface OwnerQueue {
 const waiting = new Map<Owner, OwnerQueue>();
 
 /**
- * One continues per turn of the event loop: many viewers of long tables do not add up to one long stall. Owners continue
- * by turns: whoever has very many evaluations under way keeps none but himself waiting.
+ * Continues one evaluation per turn of the event loop, so that many viewers of long tables do not add up to one long
+ * stall. Owners are served round-robin: an owner with very many evaluations delays no other owner.
  */
 function next(): void {
   const [first] = waiting;
@@ -40,7 +43,7 @@ function wait(owner: Owner, kind: keyof OwnerQueue, resume: () => void): void {
   if (!waiting.has(owner) && waiting.set(owner, queue).size === 1) setImmediate(next);
 }
 
-/** Runs an evaluation that yields wherever it may pause to its end, without a pause. Returns its result. */
+/** Runs an evaluation to its end without pauses; it yields wherever a pause would be possible. Returns its result. */
 export function runToEnd<Result>(steps: Generator<undefined, Result>): Result {
   for (;;) {
     const step = steps.next();
@@ -60,29 +63,29 @@ export class TimeSlicer {
 
   /**
    * @param stop aborted when the result is no longer needed.
-   * @param owner for whom it is.
+   * @param owner the user for whom the evaluation runs.
    */
   constructor(stop?: AbortSignal, owner?: Owner) {
     this.#stop = stop;
     this.#owner = owner;
   }
 
-  /** True when it is time to {@link pause}. */
+  /** Whether the slice is used up, so that the evaluation should {@link pause}. */
   get over(): boolean {
     return performance.now() - this.#since >= SLICE_MS;
   }
 
-  /** Value of {@link over} for a loop: checked only at some of the items. */
+  /** {@link over} for loops over items: the clock is checked at some of the items only. */
   overAt(item: number): boolean {
     return item % STRIDE === 0 && this.over;
   }
 
-  /** Time spent working so far, pauses left out, ms. */
+  /** Time spent working so far, without pauses, ms. */
   get workedMs(): number {
     return this.#worked + performance.now() - this.#since;
   }
 
-  /** Maps items in slices. @throws Cancelled when it was cancelled. */
+  /** Maps items in slices. @throws Cancelled when the evaluation was cancelled. */
   async map<Item, Result>(items: readonly Item[], work: (item: Item, index: number) => Result): Promise<Result[]> {
     const results: Result[] = [];
     for (const [index, item] of items.entries()) {
@@ -92,7 +95,9 @@ export class TimeSlicer {
     return results;
   }
 
-  /** The outcome of an evaluation that yields wherever it may pause. @throws Cancelled when it was cancelled. */
+  /**
+   * The result of an evaluation that yields wherever it may pause. @throws Cancelled when the evaluation was cancelled.
+   */
   async finish<Result>(steps: Generator<undefined, Result>): Promise<Result> {
     for (let item = 0; ; item += 1) {
       if (this.overAt(item)) await this.pause();
@@ -101,7 +106,7 @@ export class TimeSlicer {
     }
   }
 
-  /** @throws Cancelled when it was cancelled. */
+  /** Waits for the next slice. @throws Cancelled when the evaluation was cancelled. */
   async pause(): Promise<void> {
     if (this.#stop?.aborted) throw new Cancelled();
     this.#worked += performance.now() - this.#since;
@@ -112,10 +117,10 @@ export class TimeSlicer {
 }
 
 /**
- * Starts an evaluation in its owner's turn. Whoever shares a reading of the data plane gets it in the same turn of the
- * event loop: they are not to be served in that one turn.
+ * Starts an evaluation when its owner's turn comes. Evaluations that share a reading of the data plane get it in the
+ * same turn of the event loop; starting them one by one keeps them from all running in that turn.
  *
- * @throws Cancelled when it was cancelled.
+ * @throws Cancelled when the evaluation was cancelled.
  */
 export async function startSlicer(stop: AbortSignal, owner: Owner): Promise<TimeSlicer> {
   const slicer = new TimeSlicer(stop, owner);
@@ -123,7 +128,10 @@ export async function startSlicer(stop: AbortSignal, owner: Owner): Promise<Time
   return slicer;
 }
 
-/** The turn in which a request begins: before what its user has under way. @throws Cancelled when its client has gone. */
+/**
+ * Waits for the turn in which a request may begin: before running evaluations of the same user. @throws Cancelled when
+ * its client has disconnected.
+ */
 export async function requestTurn(gone: AbortSignal, user: number): Promise<void> {
   await new Promise<void>((resolve) => wait(user, 'requests', resolve));
   if (gone.aborted) throw new Cancelled();

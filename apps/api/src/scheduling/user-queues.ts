@@ -1,9 +1,9 @@
-/** Queues of work, one for each user: of each one piece is under way at a time. */
+/** Queues of work, one for each user: one piece of work of each user runs at a time. */
 export class UserQueues {
-  /** The end of the last piece of a user who has any. */
+  /** Promise of the last piece of work of each user with pending work. */
   readonly #last = new Map<number, Promise<void>>();
 
-  /** Runs a piece of work after those that the user has asked for before. */
+  /** Runs a piece of work after the earlier ones of the same user. */
   run<T>(user: number, work: () => Promise<T>): Promise<T> {
     const turn = (this.#last.get(user) ?? Promise.resolve()).then(work);
     const end = turn

@@ -1,12 +1,12 @@
 import { Cancelled } from './time-slicer.js';
 
-/** A weighted semaphore with a limit for all requests and one for those of a user. Whoever comes when it is full waits. */
+/** A weighted semaphore with a limit for all requests, and one for the requests of each user. Further requests wait. */
 export class UserSemaphore {
   readonly #most: number;
   readonly #mostOfUser: number;
   #all = 0;
   readonly #byUser = new Map<number, number>();
-  /** Waiting requests in the order in which they came. */
+  /** Waiting requests, in the order of arrival. */
   readonly #line = new Set<{ readonly user: number; readonly amount: number; readonly enter: () => void }>();
 
   constructor(most: number, mostOfUser: number) {
@@ -15,9 +15,9 @@ export class UserSemaphore {
   }
 
   /**
-   * Waits for room and takes it.
-   * @param amount at most what one user may take
-   * @param gone aborted when it is given back, or no longer waited for.
+   * Waits until an amount is available and takes it.
+   * @param amount at most the limit of one user
+   * @param gone aborted when the amount is returned, or no longer waited for.
    * @throws Cancelled when it is no longer waited for.
    */
   acquire(user: number, amount: number, gone: AbortSignal): Promise<void> {
@@ -47,12 +47,15 @@ export class UserSemaphore {
     });
   }
 
-  /** Whether there is room for so much now. */
+  /** Whether an amount is available now. */
   fits(user: number, amount: number): boolean {
     return this.#all + amount <= this.#most && (this.#byUser.get(user) ?? 0) + amount <= this.#mostOfUser;
   }
 
-  /** Requests of one user wait for each other, and for other users only at the total limit. */
+  /**
+   * Lets waiting requests continue. A request waits for earlier ones of the same user, and for other users only at the
+   * total limit.
+   */
   #advance(): void {
     for (const waiting of this.#line) {
       const { user, amount, enter } = waiting;

@@ -1,15 +1,15 @@
 import { type Menu, menuByPath } from '@tollway/schema';
 import type { Row } from './snapshot.js';
 
-/** Items that always exist. What is changed of one is stored as a row with its id. */
+/** Built-in items, which always exist. The changes of such an item are stored as a row with its id. */
 
-/** Names of the items of a menu that always exist. */
+/** Names of the built-in items of a menu. */
 export const builtinNames = (path: string): readonly string[] =>
   (menuByPath(path)?.builtin ?? []).flatMap(({ values }) => values.name ?? []);
 
 const made = new WeakMap<Menu, readonly Row[]>();
 
-/** Items of a menu that always exist, as they are at first; made once. */
+/** Built-in items of a menu with their defaults; built once. */
 function builtinRows(menu: Menu): readonly Row[] {
   let rows = made.get(menu);
   if (rows === undefined) {
@@ -22,7 +22,7 @@ function builtinRows(menu: Menu): readonly Row[] {
   return rows;
 }
 
-/** Values of a row that always exists which nothing changes; of any other row none. */
+/** Values of a built-in row that cannot be changed; none for any other row. */
 export function fixedValues(menu: Menu, id: number): Readonly<Record<string, string>> {
   const item = menu.builtin?.find((each) => each.id === id);
   return Object.fromEntries(Object.entries(item?.values ?? {}).filter(([name]) => menu.props[name]?.readOnly));
@@ -32,7 +32,7 @@ export function fixedValues(menu: Menu, id: number): Readonly<Record<string, str
 export const builtinRow = (menu: Menu, key: { readonly id: number } | { readonly name: string }): Row | undefined =>
   builtinRows(menu).find((row) => ('id' in key ? row.id === key.id : row.values.name === key.name));
 
-/** All rows of a menu: those that always exist, as they are set, and then the others. */
+/** All rows of a menu: built-in rows with their changes, followed by the other rows. */
 export function withBuiltin(menu: Menu, stored: readonly Row[]): readonly Row[] {
   const builtin = builtinRows(menu);
   if (builtin.length === 0) return stored;

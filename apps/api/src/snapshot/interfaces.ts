@@ -8,13 +8,13 @@ const types = registry.filter(({ interfaceType }) => interfaceType !== undefined
 /** Menus whose rows are interfaces. */
 export const interfaceMenus: readonly string[] = types.map(({ path }) => path);
 
-/** An interface, and of what type it is, `ether`. */
+/** An interface and its type, such as `ether`. */
 interface TypedInterface {
   readonly row: Row;
   readonly type: string;
 }
 
-/** Interfaces of all types, or of those of one menu. */
+/** Interfaces of all types, or only of one menu. */
 export const typedInterfaces = (snapshot: ConfigSnapshot, path?: string): readonly TypedInterface[] =>
   types
     .filter((menu) => path === undefined || menu.path === path)
@@ -27,18 +27,18 @@ export const interfacesOf = (snapshot: ConfigSnapshot): readonly Row[] =>
 /** Name of an interface. */
 export const interfaceName = ({ values }: Pick<Row, 'values'>): string => values.name ?? values['default-name'] ?? '';
 
-/** The interface of a name, of whatever type. */
+/** The interface with a name, whatever its type. */
 export const interfaceNamed = (snapshot: ConfigSnapshot, name: string): Row | undefined =>
   interfacesOf(snapshot).find((row) => interfaceName(row) === name);
 
-/** Whether an interface of any type has this name. @param except id of a row that does not count */
+/** Whether an interface of any type has this name. @param except id of a row that is not considered */
 export function interfaceNameTaken(snapshot: ConfigSnapshot, name: string, except?: number): boolean {
   return interfaceMenus.some((path) =>
     rowsOf(snapshot, path).some((row) => row.id !== except && interfaceName(row) === name),
   );
 }
 
-/** Whether a queue of the tree has this name: as a parent it would mean the interface, too. */
+/** Whether a queue of the tree has this name: as a parent, the name would be ambiguous. */
 export const isTreeQueue = (snapshot: ConfigSnapshot, name: string): boolean =>
   rowsOf(snapshot, '/queue/tree').some(({ values }) => values.name === name);
 

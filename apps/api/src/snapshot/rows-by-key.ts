@@ -2,19 +2,19 @@ import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Row } from './snapshot.js';
 
 /**
- * Key that rows are looked up by, e.g. their name, or the names in them; `undefined`: such a row is never found. One
- * function, one index.
+ * Key by which rows are looked up, such as their name or the names that they contain; a row with the key `undefined` is
+ * never found. There is one index for each function.
  */
 export type KeyOf = (values: Row['values']) => string | readonly string[] | undefined;
 
 export const nameOf = (values: Row['values']): string | undefined => values.name;
 
-/** Rows of a menu by what they hold: ten thousand of them are checked against each other without walks. */
+/** Indexes of the rows of a menu: ten thousand rows are checked against each other without linear searches. */
 export class RowsByKey {
   readonly #rows: readonly Row[];
   readonly #indexes = new Map<KeyOf, Index>();
 
-  /** @param rows may change later, if {@link added} and {@link removed} are called for each change. */
+  /** @param rows may change later if {@link added} and {@link removed} are called for each change. */
   constructor(rows: readonly Row[]) {
     this.#rows = rows;
   }
@@ -29,7 +29,7 @@ export class RowsByKey {
     return found === undefined ? NONE : found instanceof Set ? found : new Set([found]);
   }
 
-  /** Makes what {@link having} looks in, letting others work in between; the rows stay as they are meanwhile. */
+  /** Builds the index for {@link having} in time slices; the rows must not change meanwhile. */
   async prepare(keyOf: KeyOf, slicer: TimeSlicer): Promise<void> {
     if (this.#indexes.has(keyOf)) return;
     const index: Index = new Map();
@@ -58,7 +58,7 @@ export class RowsByKey {
   }
 }
 
-/** Rows by a key. Mostly there is one, and a set for each of a hundred thousand would take longer than all else. */
+/** Rows by key. Most keys have one row, and a set for each of a hundred thousand keys would dominate the time. */
 type Index = Map<string, Row | Set<Row>>;
 
 const NONE: ReadonlySet<Row> = new Set();

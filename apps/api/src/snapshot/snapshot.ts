@@ -17,7 +17,7 @@ export type ConfigSnapshot = ReadonlyMap<string, readonly Row[]>;
 /** `.id` of a row: `*1F`. */
 export const rowIdText = (id: number): string => `*${id.toString(16).toUpperCase()}`;
 
-/** Row id of a `.id` text, or undefined when it is none. */
+/** Row id of an `.id` text; undefined when it is invalid. */
 export function parseRowId(text: string): number | undefined {
   if (!/^\*[0-9a-fA-F]{1,8}$/.test(text)) return undefined;
   return Number.parseInt(text.slice(1), 16);

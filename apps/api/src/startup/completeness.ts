@@ -6,7 +6,7 @@ import type { Migration } from '../database/migrate.js';
 import type { Generation } from '../generations/rows-file.js';
 import { storagesOf } from '../snapshot/storage.js';
 
-/** Completeness of a database that opens: SQLite does not notice that a table or rows are missing. */
+/** Checks whether a database that can be opened is complete: SQLite does not detect missing tables or rows. */
 
 type Connection = Awaited<ReturnType<ReturnType<typeof adapter>['connect']>>;
 
@@ -24,7 +24,10 @@ async function tablesOf(connection: Connection): Promise<Map<string, Set<string>
   return tables;
 }
 
-/** Tables and columns of the migrations that the database at `url` lacks, as a text; undefined when none is missing. */
+/**
+ * Tables and columns that the migrations create and the database at `url` lacks, as a text; undefined when none is
+ * missing.
+ */
 export async function missingIn(url: string, migrations: readonly Migration[]): Promise<string | undefined> {
   const model = await adapter(':memory:').connect();
   const connection = await adapter(url).connect();
@@ -44,7 +47,7 @@ export async function missingIn(url: string, migrations: readonly Migration[]): 
   }
 }
 
-/** The first menu whose rows are not those of a generation; undefined when all are. */
+/** The first menu whose rows differ from those of a generation; undefined when all are equal. */
 export function menuUnlike({ snapshot }: StoredConfig, { rows }: Generation): string | undefined {
   const kept = new Map(rows.map((row) => [row.id, row]));
   for (const [menu, stored] of snapshot) {
@@ -58,7 +61,7 @@ export function menuUnlike({ snapshot }: StoredConfig, { rows }: Generation): st
   return lost?.menu;
 }
 
-/** Content of a row, whatever the order in which its properties were given. */
+/** Content of a row, regardless of the order of its properties. */
 const contentText = (row: StoredRow): string =>
   JSON.stringify([
     row.rank,

@@ -18,13 +18,13 @@ import { menuUnlike, missingIn, unknownMenu } from './completeness.js';
 
 const MAYBE = { throwIfNoEntry: false } as const;
 
-/** Largest database that is checked as a whole at the start, bytes. */
+/** Maximum size of a database that is checked completely at the start, bytes. */
 const CHECKED_BYTES = 512 << 20;
 
 /**
- * Makes the database ready for use: it is this router's newest one, complete, and migrated. A router that has been set up gets
- * no empty database in place of a missing one.
- * @returns the copy of its configuration, where there is one of the same revision
+ * Makes the database ready for use: checks that it is this router's newest one and complete, and migrates it. On a
+ * router that has been set up, a missing database is not replaced by an empty one.
+ * @returns the copy of its configuration, if there is one of the same revision
  * @throws DatabaseFault
  */
 export async function readyDatabase(
@@ -33,7 +33,7 @@ export async function readyDatabase(
   migrations: readonly Migration[],
 ): Promise<Generation | undefined> {
   const file = databaseFile(url);
-  // The database itself may be linked to another disk; SQLite opens no links to what belongs to it.
+  // The database itself may be a link to another disk; SQLite does not follow links to its other files.
   const wrong = ['', '-wal', '-shm', '-journal'].find((end) => {
     const stat = end === '' ? statSync(file, MAYBE) : lstatSync(file + end, MAYBE);
     return stat?.isFile() === false;
@@ -44,7 +44,7 @@ export async function readyDatabase(
     const last = Math.max(lastRevisionOf(kept), firstRevisionOfNewest(dataDir));
     const active = agentRevision(dataDir);
     const isSetUp = last > 0 || active > 0 || (recordedUserChanges(dataDir) ?? 0) > 0;
-    // With such copies no user could log in.
+    // With copies from before the first password no user could log in.
     const isUseless = (copies: typeof kept) => copies === undefined || predatesFullUsers(dataDir, copies);
     const older = (detail: string) => new DatabaseFault('older', file, detail);
     const fresh = !existsSync(file) || statSync(file).size === 0;
@@ -52,7 +52,7 @@ export async function readyDatabase(
       if (isUseless(kept)) throw new DatabaseFault('lost', file);
       throw new DatabaseFault(existsSync(file) ? 'empty' : 'gone', file);
     }
-    // A connection that was opened read-only would keep later ones of this process from writing.
+    // After a read-only connection, later connections of this process could not write either.
     if (!fresh && !isWritable(file)) throw new DatabaseFault('read-only', file);
     if (!fresh) {
       await check(url, file);
@@ -66,11 +66,11 @@ export async function readyDatabase(
     // Changes of users before the first change of the configuration made no revision.
     if (revision === 0 && (last > 0 || active > 0)) throw new DatabaseFault('empty', file);
     const isOther = kept?.database !== undefined && kept.database !== identity;
-    // An old copy, too, gets another identity when it is migrated.
+    // An old copy gets a new identity when it is migrated, so that it differs, too.
     if (isOther && migrated.length === 0) throw new DatabaseFault('other', file);
     if (revision < last) throw older(`revision ${revision}; the last was ${last}`);
     const users = kept?.users;
-    // Changes of users make no revision.
+    // Changes of users make no revision, so that their number is compared.
     if (userChanges < Math.max(users?.changes ?? 0, recordedUserChanges(dataDir) ?? 0)) {
       throw older(`revision ${revision}, but its users have changed since`);
     }
@@ -78,7 +78,7 @@ export async function readyDatabase(
     if (revision < active) throw older(`revision ${revision}; the data plane has ${active}`);
     const hadUsers = users?.users.some(isUsableFullUser) === true;
     if (!hasUsers && hadUsers) throw new DatabaseFault('no-users', file);
-    // A migration may change rows, and with a crash in between the last revision is not kept.
+    // A migration may change rows. If the process crashed after a migration, the last revision has no copy.
     return migrated.length === 0 && revision === last ? kept?.at(last) : undefined;
   } catch (error) {
     if (error instanceof NewerDatabase) throw new DatabaseFault('newer', file, '', error);
@@ -87,9 +87,9 @@ export async function readyDatabase(
 }
 
 /**
- * Reads the configuration of a database that is ready.
- * @param kept the copy of it
- * @throws DatabaseFault when it differs from the copy, or has menus that this version does not know
+ * Reads the configuration of a database that {@link readyDatabase} has checked.
+ * @param kept the copy of the configuration
+ * @throws DatabaseFault when the configuration differs from the copy, or has menus that this version does not know
  */
 export async function readStored(db: Database, file: string, kept: Generation | undefined): Promise<StoredConfig> {
   const stored = await readConfig(db).catch((error: unknown) => {

@@ -4,12 +4,12 @@ import type { DatabaseWatch } from '../database/watch.js';
 import { rowIdText, rowsOf } from '../snapshot/snapshot.js';
 import type { FolderProblem } from './data-folder.js';
 
-/** Problems that need attention, a sentence each: the dashboard shows them until they are over. */
+/** Problems that need attention, one sentence each: the dashboard shows them until they are resolved. */
 export class Alarms {
   readonly #store: Pick<ConfigStore, 'snapshot' | 'invalid' | 'checks'>;
   readonly #watch: DatabaseWatch | undefined;
   readonly #folderProblem: () => FolderProblem | undefined;
-  /** The invalid rows of the texts in `#rules`. */
+  /** The invalid rows from which the texts in `#rules` were made. */
   #rulesOf: ReadonlyMap<number, string> | undefined;
   #rules: readonly string[] = [];
 
@@ -33,7 +33,7 @@ export class Alarms {
     ];
   }
 
-  /** Invalid rules that were meant to drop packets: that they have no effect must not go unnoticed. */
+  /** Invalid rules that should drop packets: it must not go unnoticed that they have no effect. */
   ineffectiveRules(): readonly string[] {
     const { snapshot, invalid, checks } = this.#store;
     if (this.#rulesOf === invalid) return this.#rules;

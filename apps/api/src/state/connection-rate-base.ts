@@ -1,4 +1,7 @@
-/** Age of the reading against which rates of connections are computed, ms: long enough against noise, short enough to be current. */
+/**
+ * Age of the reading with which rates of connections are computed, ms: long enough to limit noise, short enough to be
+ * current.
+ */
 export const BASE_AGE_MS = { min: 700, max: 10_000 };
 
 interface Taken<T> {
@@ -7,10 +10,10 @@ interface Taken<T> {
   readonly at: number;
 }
 
-/** Chooses the reading against which rates of connections are computed, however often they are read. */
+/** Selects the reading with which rates of connections are computed, however often connections are read. */
 export class ConnectionRateBase<T> {
   #base: Taken<T> | undefined;
-  /** The next base, until it is old enough. */
+  /** The next base; used once it is old enough. */
   #next: Taken<T> | undefined;
 
   /**

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 
 /** Load of a core, percent. */
 interface CoreLoad {
-  /** Number of the core. One that is offline has none, so numbers may be missing. */
+  /** Number of the core. Cores that are offline have no entry, so that numbers may be missing. */
   readonly cpu: number;
   readonly load: number;
   /** Interrupts and soft interrupts, part of the load. */
   readonly irq: number;
-  /** Waiting for the disk while there was nothing else to do, not part of the load. */
+  /** I/O wait while the core was otherwise idle; not part of the load. */
   readonly disk: number;
 }
 
@@ -25,14 +25,14 @@ interface Sample {
   readonly cores: readonly CoreTimes[];
 }
 
-/** Time for which a load is shared by all readers, ms. */
+/** Time for which readers share a load, ms. */
 const SHARED_MS = 900;
-/** Interval between the two samples of the first reading of a load, ms. */
+/** Interval between the two samples for the first load, ms. */
 const FIRST_MS = 250;
-/** Greatest age of the sample that a load is measured from, ms. */
+/** Maximum age of the earlier sample of a load, ms. */
 const MAX_SAMPLE_AGE_MS = 5_000;
 
-/** Load of the CPU and of each core, by times of the kernel. */
+/** Load of the CPU and of each core, from the times that the kernel counts. */
 export class CpuLoad {
   #base: Sample | undefined;
   #cores: readonly CoreLoad[] = [];
@@ -65,7 +65,7 @@ export class CpuLoad {
   }
 }
 
-/** Load of each core between two samples, without cores that came online meanwhile. */
+/** Load of each core between two samples, without cores that came online between them. */
 export function loads(before: readonly CoreTimes[], now: readonly CoreTimes[]): CoreLoad[] {
   return now.map((core) => {
     const base = before.find(({ cpu }) => cpu === core.cpu);
@@ -103,7 +103,7 @@ export function parseCoreTimes(stat: string): CoreTimes[] {
       .trim()
       .split(/\s+/)
       .map(Number);
-    // Guests' time is part of user and nice.
+    // The times of guests are included in user and nice.
     return {
       cpu: Number(cpu),
       total: user + nice + system + idle + iowait + irq + softirq + steal,

@@ -8,7 +8,7 @@ export interface FolderProblem {
   readonly problem: string;
   /** Remedy for people. */
   readonly remedy: string;
-  /** True for a folder of the agent, which does not start without it. */
+  /** Whether the folder belongs to the agent, which does not start without it. */
   readonly ofAgent: boolean;
 }
 
@@ -40,14 +40,15 @@ export function activeConfigBytes(dataDir: string): number {
 }
 
 /**
- * Reason why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the folder
- * is not there: the agent makes it with the next change. A full disk is reported by the check of the database.
+ * Reason why the agent cannot store a configuration in its folder, in one sentence; undefined when it can, or when the
+ * folder does not exist: the agent creates it with the next change. A full disk is reported by the check of the
+ * database.
  */
 function agentFolderProblem(dataDir: string): string | undefined {
   const folder = join(dataDir, 'agent');
   try {
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return undefined;
-    // The target of a link may be missing.
+    // The folder may be a link whose target does not exist.
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
       return `The data plane cannot store a configuration: ${folder} is no folder.`;
     accessSync(folder, constants.W_OK | constants.X_OK);

@@ -9,8 +9,8 @@ import { RouteDump } from '../agent/routes.js';
 import { BASE_AGE_MS, ConnectionRateBase } from './connection-rate-base.js';
 
 /**
- * Live state of the data plane, read on request. Concurrent requests share one, and
- * `maxAgeMs` lets viewers share a reading. Everything is `undefined` while there is no agent.
+ * Live state of the data plane, read on request. Concurrent requests share one reading, and `maxAgeMs` lets viewers
+ * share an earlier one. Results are `undefined` while the agent is not connected.
  */
 export class LiveState {
   readonly #agent: AgentPort;
@@ -21,7 +21,7 @@ export class LiveState {
   readonly #routes: SharedReading<RouteDump>;
   readonly #ports: SharedReading<readonly PortInfo[]>;
   readonly #addressLists: SharedReading<AddressListDump>;
-  /** Entries of address lists by their ids, and when they were created. */
+  /** Ids of the entries of address lists, and the times at which the entries were created. */
   readonly entryMemory = new EntryMemory();
 
   constructor(agent: AgentPort) {
@@ -77,7 +77,7 @@ export class LiveState {
     return this.#stats.read(maxAgeMs);
   }
 
-  /** @param withRates waits for a second reading when there was none to take rates against */
+  /** @param withRates waits for a second reading if there is no earlier one to compute rates with */
   async connections(maxAgeMs = 0, withRates = false): Promise<ConnectionDump | undefined> {
     let dump = await this.#connections.read(maxAgeMs);
     // A timer may fire a little early, and a shared reading may have started a little too early.
@@ -96,7 +96,7 @@ export class LiveState {
     return this.#neighbors.read(maxAgeMs);
   }
 
-  /** Ports as they are now. */
+  /** The present ports. */
   ports(maxAgeMs = 0): Promise<readonly PortInfo[] | undefined> {
     return this.#ports.read(maxAgeMs);
   }
@@ -112,18 +112,21 @@ export class LiveState {
   }
 }
 
-/** Time until connections are read again when a reading was a little too early for rates, ms. */
+/** Delay of another reading of connections, ms, if a reading came a little too early for rates. */
 const RETRY_MS = 50;
 
-/** Bytes of a reading that may be taken each millisecond: viewers of a million entries see them every few seconds. */
+/**
+ * Size of readings per millisecond of allowed age, bytes: viewers of a million entries get new readings every few
+ * seconds.
+ */
 const BYTES_PER_MS = 8_000;
 
-/** Greatest age of a reading that is taken instead of a new one, ms: `maxAgeMs`, or more after a large one. */
+/** Maximum age of a reading that is reused, ms: `maxAgeMs`, or more after a large reading. */
 function maxAgeBySize(maxAgeMs: number, last: { readonly byteLength: number } | undefined): number {
   return maxAgeMs === 0 || last === undefined ? maxAgeMs : Math.max(maxAgeMs, last.byteLength / BYTES_PER_MS);
 }
 
-/** A reading, shared by requests during it and by those that accept its age. */
+/** A reading that is shared by concurrent requests, and by later ones that accept its age. */
 class SharedReading<T> {
   readonly #take: (previous: T | undefined, at: number) => Promise<T>;
   #value: T | undefined;

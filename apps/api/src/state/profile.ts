@@ -7,24 +7,24 @@ import type { LiveState } from './live-state.js';
 export interface ProfileReading {
   readonly stats: Stats;
   readonly coreTimes: readonly CoreTimes[];
-  /** Time, ms from an arbitrary moment. */
+  /** Time of the reading, ms since an arbitrary point in time. */
   readonly at: number;
 }
 
-/** Tenths of a percent in the whole. */
+/** 100 percent, in tenths of a percent. */
 const WHOLE = 1000;
 
-/** Reads both; undefined without an agent. */
+/** Reads the times of the agent and of the kernel; undefined without an agent. */
 export async function readProfile(live: LiveState): Promise<ProfileReading | undefined> {
   const [stats, coreTimes] = await Promise.all([live.stats(), readCoreTimes()]);
   return stats && { stats, coreTimes, at: performance.now() };
 }
 
-/** Packets that workers have given to others so far. */
+/** Total number of packets that workers have handed over to other workers. */
 export const handedOver = ({ workers }: Stats): number =>
   workers.reduce((sum, worker) => sum + worker['handover-packets'], 0);
 
-/** TCP segments that have come out of order so far. */
+/** Total number of TCP segments that arrived out of order. */
 export const outOfOrder = ({ workers }: Stats): number =>
   workers.reduce((sum, worker) => sum + worker['out-of-order-packets'], 0);
 
@@ -35,8 +35,8 @@ export function ratePerSecond(count: (stats: Stats) => number, before: ProfileRe
 }
 
 /**
- * Time of the cores between two readings: that of the workers by class; further busy time by the
- * kernel's counters is `other`: processes and the kernel itself. Rows of one core (and of `total`) add up to 100.
+ * Time of the cores between two readings: the time of the workers by class; further busy time that the kernel counts is
+ * `other`, for processes and the kernel itself. The rows of one core (and of `total`) add up to 100.
  * @param cpu `total`, `all` or a core number as text.
  */
 export function profileRows(before: ProfileReading, after: ProfileReading, cpu: string): ProfileRow[] {
@@ -52,14 +52,16 @@ export function profileRows(before: ProfileReading, after: ProfileReading, cpu: 
   return cores.filter((core) => cpu === 'all' || core.cpu === cpu).flatMap((core) => rows(core.cpu, core.ticks));
 }
 
-/** Start values of a core that no worker had run on at the earlier reading: the cycle counter is the same on every core. */
+/**
+ * Start values of a core that no worker had used at the earlier reading: the cycle counter is the same on every core.
+ */
 function startOfUnusedCore({ cores: [core] }: Stats, cpu: number): CoreStats | undefined {
   return core && { cpu, cycles: core.cycles, 'idle-cycles': core.cycles, classes: [] };
 }
 
 /**
- * Classes with their ticks, idle and the unexplained rest included; undefined when no time passed.
- * @param load of the core by the kernel's account, percent.
+ * Ticks by class, including idle time and the unexplained rest; undefined when no time passed.
+ * @param load load of the core by the kernel's count, percent.
  */
 function ticksByClass(before: CoreStats, after: CoreStats, load: number): Map<string, number> | undefined {
   const total = after.cycles - before.cycles;

@@ -7,10 +7,10 @@ import type { Services } from '../services.js';
 const POLL_MS = 250;
 
 /**
- * Packets of a live trace of a user, as they come, until it has as many as asked for or `signal` is aborted. The data plane's
- * trace ends with it.
- * @throws ApiError when there are too many traces already, or another user who has fewer takes its place; AgentGone
- * when the data plane goes away.
+ * Packets of a user's live trace, as they are recorded, until there are as many as requested or `signal` is aborted.
+ * The trace of the data plane ends with it.
+ * @throws ApiError when there are too many traces already, or when another user with fewer traces takes the slot;
+ * AgentGone when the data plane disconnects.
  */
 export async function* tracePackets(
   { live: { agent }, traces }: Pick<Services, 'live' | 'traces'>,

@@ -18,25 +18,28 @@ import { errors } from '../errors.js';
 import { interfaceNamed, interfaceNames } from '../snapshot/interfaces.js';
 import type { ConfigSnapshot } from '../snapshot/snapshot.js';
 
-/** Requests to the data plane by arguments of `/tool/packet-trace`. */
+/** Converts arguments of `/tool/packet-trace` to requests to the data plane. */
 
 /**
- * Values of the arguments of a command of `/tool/packet-trace`. Those of the line `packet` hold where an argument is not
- * given by itself, and before its default.
- * @throws ApiError naming the first that is not accepted.
+ * Values of the arguments of a command of `/tool/packet-trace`. Precedence: arguments given explicitly, then values
+ * from the line `packet`, then defaults.
+ * @throws ApiError naming the first argument that is not accepted.
  */
 export function packetArguments(command: Command | undefined, args: Arguments): PacketArguments {
   if (command === undefined) throw new Error('/tool/packet-trace has no such command');
   const { packet: line = '' } = argumentValues(command, args);
   const parsed = line === '' ? undefined : parsePacketLine(line);
   if (parsed?.ok === false) throw errors.badProperty('packet', `value of packet: ${parsed.error}`);
-  // A log line may say more of a packet than the command takes.
+  // A log line may contain more properties of a packet than the command accepts.
   const read = Object.entries(parsed?.args ?? {}).filter(([name]) => Object.hasOwn(command.args, name));
   const given = Object.entries(args).filter(([, value]) => value !== '');
   return argumentValues(command, Object.fromEntries([...read, ...given]));
 }
 
-/** Filter of a live trace. @throws ApiError for an interface that is not there, and ports where none can be. */
+/**
+ * Filter of a live trace. @throws ApiError for an interface that does not exist, and for ports with a protocol that has
+ * none.
+ */
 export function traceFilter(args: PacketArguments, snapshot: ConfigSnapshot): TraceFilter {
   const prefix = (name: string) => {
     const parsed = ipv4Prefix(args[name] ?? '');
@@ -61,9 +64,9 @@ const ECHO_REQUEST = 8;
 const SYN = 2;
 
 /**
- * The packet of a dry run. Where no interface is named it is the one by which the data plane would send to the source,
- * or none for a source that is the router itself.
- * @throws ApiError for what does not make one packet.
+ * The packet of a dry run. Without an explicit interface it is the one by which the data plane would send to the
+ * source; none if the source is the router itself.
+ * @throws ApiError for arguments that do not describe one packet.
  */
 export async function packetDescription(
   args: PacketArguments,

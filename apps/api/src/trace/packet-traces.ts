@@ -8,7 +8,7 @@ import { type ConfigSnapshot, type Row, rowIdText, rowsOf } from '../snapshot/sn
 import type { RestRow } from '../view/rows.js';
 
 const FILTER = '/ip/firewall/filter';
-/** Menus whose rows the data plane has: stages decide by them. */
+/** Menus whose rows the data plane has, on which decisions of stages are based. */
 const MENUS = registry
   .filter((menu) => menu.source !== 'live' && Object.values(menu.props).some(({ dataplane }) => dataplane === true))
   .map(({ path }) => path);
@@ -18,7 +18,7 @@ interface Names {
   readonly snapshot: ConfigSnapshot;
   /** Names of interfaces by their rows. */
   readonly interfaces: ReadonlyMap<number, string>;
-  /** Number of dynamic rules above the filter rules of the configuration: rule numbers count them too. */
+  /** Number of dynamic rules above the filter rules of the configuration, as rule numbers include them. */
   readonly above: number;
 }
 
@@ -33,7 +33,7 @@ export async function namesNow({ store, views }: Pick<Services, 'store' | 'views
   };
 }
 
-/** A row, its menu, and its number there from 0. */
+/** A row, its menu, and its index in the menu, from 0. */
 type IndexedRow = { readonly menu: string; readonly row: Row; readonly at: number };
 
 /** Texts for actions after which the next rules are evaluated. */
@@ -47,7 +47,7 @@ const EFFECTS: Readonly<Record<string, string>> = {
   'add-dst-to-address-list': 'destination listed by',
 };
 
-/** Places of rows by their ids; the rows of a menu that no commit changed are the same array. */
+/** Indexes of rows by their ids, cached by array: the rows of a menu that no commit changed are the same array. */
 const places = new WeakMap<readonly Row[], ReadonlyMap<number, number>>();
 
 function placesIn(rows: readonly Row[]): ReadonlyMap<number, number> {
@@ -83,7 +83,7 @@ function labelOf(indexed: IndexedRow, above: number): string {
   return comment === '' ? what : `${what} (${comment})`;
 }
 
-/** The row with this id; without menu when the configuration has none. */
+/** The row with this id; without a menu when the configuration does not contain it. */
 function rowReference({ snapshot, above }: Names, id: number): TracedRow {
   const indexed = indexedRow(snapshot, id);
   if (indexed !== undefined) {
@@ -99,7 +99,7 @@ function rowReference({ snapshot, above }: Names, id: number): TracedRow {
   return { id: rowIdText(id), label: id >= FIRST_DYNAMIC_ROW ? 'made by the router' : 'removed meanwhile' };
 }
 
-/** A packet with the names of the configuration. */
+/** A traced packet, with ids replaced by names of the configuration. */
 export function packetTrace(names: Names, packet: TracedPacket): PacketTrace {
   const name = (row: number): string => names.interfaces.get(row) ?? '';
   const ports = hasPorts(packet.protocol);
@@ -124,7 +124,7 @@ export function packetTrace(names: Names, packet: TracedPacket): PacketTrace {
 
 function namedStep(names: Names, { stage, decision, rows: ids }: TraceStep): TracedStep {
   const rows = ids.map((row) => rowReference(names, row));
-  // What no rule decides is let through.
+  // A packet about which no rule decides is accepted.
   const undecided = stage === 'filter' && decision === 'accepted' && rows.every(({ effect }) => effect !== undefined);
   return { stage, decision: undecided ? 'accepted: no rule decided otherwise' : decision, rows };
 }

@@ -5,7 +5,7 @@ import type { ReadLive } from './live-rows.js';
 import type { RestRow } from './rows.js';
 import type { LiveValues } from './stored-rows.js';
 
-/** Rules that the data plane made, above those of the configuration. */
+/** Dynamic rules above the rules of the configuration. */
 type RulesAbove = (stats: Stats, rows: readonly Row[]) => RestRow[];
 
 /** Counters of rules. */

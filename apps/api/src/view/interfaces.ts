@@ -43,7 +43,7 @@ function portFacts(port: PortInfo | undefined, ownMac: string | undefined): Rest
   };
 }
 
-/** Counters and state of an interface; one that the data plane does not have is not running. */
+/** Counters and state of an interface. An interface that the data plane does not have is not running. */
 function counters(stats: InterfaceStats | undefined): RestRow {
   if (stats === undefined) return { running: 'false' };
   return {

@@ -5,14 +5,14 @@ import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { RestRow, RowSet } from './rows.js';
 
 /**
- * Stored rows, and the rows of the system after them. Of those there may be a million: what they know without texts, the whole
- * knows, and reads it from the texts of the stored ones.
+ * Stored rows followed by dynamic rows, of which there may be a million. Whatever dynamic rows provide without decoding
+ * texts is provided for all rows; for stored rows it is computed from their texts.
  */
 export class JoinedRows implements RowSet {
   readonly #menu: Menu;
   readonly #stored: RowSet;
   readonly #dynamic: RowSet;
-  /** Index of the first row of the system. */
+  /** Index of the first dynamic row. */
   readonly #boundary: number;
   readonly length: number;
 

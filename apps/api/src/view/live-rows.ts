@@ -8,26 +8,26 @@ import { type LiveValues, StoredParts, StoredRows } from './stored-rows.js';
 
 /** The configuration that a view shows. */
 interface Config extends Pick<ConfigStore, 'snapshot' | 'invalid'> {
-  /** Rows of the menu, those that always exist above the others. */
+  /** Rows of the menu, built-in rows first. */
   readonly rows: readonly Row[];
 }
 
-/** What is shown beside the stored rows of a menu, from one reading of the data plane. */
+/** Live data of a menu, from one reading of the data plane. */
 export interface LiveRows {
-  /** Values of the stored rows. */
+  /** Live values of the stored rows. */
   readonly values?: LiveValues | undefined;
-  /** What a stored row does not do although it seems to. */
+  /** Text about an effect that a stored row lacks although its settings suggest it. */
   readonly hintOf?: (row: Row) => string | undefined;
-  /** Rows of the system above the stored ones: a few. */
+  /** Dynamic rows above the stored ones: a few. */
   readonly above?: readonly RestRow[] | undefined;
-  /** Rows of the system below the stored ones, a million of them maybe; `UNAVAILABLE_ROWS` while they are not known. */
+  /** Dynamic rows below the stored ones, possibly a million; `UNAVAILABLE_ROWS` while they are unknown. */
   readonly below?: RowSet;
 }
 
-/** Reads the data plane. The result is called with the configuration as it is after that. */
+/** Reads the data plane. The result is called with the configuration as it is after the reading. */
 export type ReadLive = (maxAgeMs?: number) => Promise<(config: Config) => LiveRows>;
 
-/** Stored rows joined with what the data plane knows of them, and with the rows that the system makes. */
+/** Stored rows joined with their live values and with dynamic rows. */
 export function liveRowsView(menu: Menu, store: ConfigStore, read: ReadLive): View {
   const parts = new StoredParts(menu);
   return async (maxAgeMs) => {
@@ -41,5 +41,5 @@ export function liveRowsView(menu: Menu, store: ConfigStore, read: ReadLive): Vi
   };
 }
 
-/** Stored rows, and those that always exist, alone. */
+/** Stored rows, including built-in ones, without live values. */
 export const storedView = (menu: Menu, store: ConfigStore): View => liveRowsView(menu, store, async () => () => ({}));

@@ -5,10 +5,10 @@ import type { LiveState } from '../state/live-state.js';
 import type { ReadLive } from './live-rows.js';
 import type { LiveValues } from './stored-rows.js';
 
-/** Cells for the counters of the queues of a menu. */
+/** Live values of the queues of a menu, from their counters. */
 export type QueueValues = (dump: QueueDump) => LiveValues;
 
-/** Live values of which each property has one number. */
+/** Live values whose properties each have one number. */
 export const singleValues =
   (part: Part): QueueValues =>
   (dump) => ({
@@ -18,7 +18,7 @@ export const singleValues =
       QUEUE_STATISTICS.includes(column) ? (id) => Number(dump.value(id, part, column)) : undefined,
   });
 
-/** Counters of queues, and what is said of their settings. */
+/** Counters of queues, and the findings about their settings. */
 export const countedQueues =
   (live: LiveState, queueFindings: QueueFindings, valuesOf: QueueValues): ReadLive =>
   async (maxAgeMs) => {

@@ -7,11 +7,11 @@ export type RestRow = Readonly<Record<string, string>>;
 /** Items of a menu. Each cell is decoded when it is read. */
 export interface RowSet extends Cells {
   readonly length: number;
-  /** Items are missing that the data plane alone knows: it does not answer. */
+  /** True when items are missing that only the data plane knows: it does not answer. */
   readonly incomplete?: boolean;
   id(index: number): string;
   row(index: number): RestRow;
-  /** Index of the item with this `.id`, where it is found faster than by a walk. */
+  /** Index of the item with this `.id`, if it can be found without a linear search. */
   indexOf?(id: string): number | undefined;
   /** Index of the item with this `name`. */
   indexOfName?(name: string): number | undefined;
@@ -19,11 +19,11 @@ export interface RowSet extends Cells {
   prepareIds?(slicer: TimeSlicer): Promise<void>;
   /** Builds in slices the indexes that values of the requested properties are computed with. */
   prepareValues?(isRequested: IsRequested, slicer: TimeSlicer): Promise<void>;
-  /** Different values of a property, where they are known without a walk through all. */
+  /** Distinct values of a property, if they are known without a linear search. */
   distinct?(property: string, slicer: TimeSlicer): Promise<readonly string[] | undefined>;
   /**
-   * Numbers in the order of a column's values, for columns that every item has a value in: sorting by them decodes
-   * no texts. `undefined` where there are none. A column is a property or half of a pair.
+   * Numbers in the order of a column's values, for columns in which every item has a value: sorting by them decodes no
+   * texts. `undefined` for other columns. A column is a property or half of a pair.
    */
   sortNumbers?(column: string): ((index: number) => number) | undefined;
 }
@@ -55,16 +55,19 @@ export class ArrayRows implements RowSet {
   }
 }
 
-/** Items that the data plane alone knows, while it is not connected: viewers see none and the reason, who asks once is refused. */
+/**
+ * Items that only the data plane knows, while it is not connected: viewers get no rows and the reason, single requests
+ * are refused.
+ */
 export const UNAVAILABLE_ROWS: RowSet = new ArrayRows([], true);
 
 /** Test whether a single request asks for a property. */
 export type IsRequested = (property: string) => boolean;
 
 /**
- * Rows that a menu shows: configuration joined with live state no older than `maxAgeMs` (default 0: read now).
- * Settings menus are one row without `.id`. Where `isRequested` is given and names rates, they are measured first if nobody
- * looked before; those who go on looking see them the next time.
+ * Rows that a menu shows: configuration joined with live state that is at most `maxAgeMs` old (default 0: read now).
+ * Settings menus are one row without `.id`. If `isRequested` is given and includes rates, they are measured first if
+ * there is no earlier reading; viewers without it get rates with their next reading.
  */
 export type View = (maxAgeMs?: number, isRequested?: IsRequested) => Promise<RowSet>;
 

@@ -5,10 +5,10 @@ import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type View } from './rows.js';
 import { settingsRow } from './stored.js';
 
-/** Figures of the data plane that a settings menu shows. */
+/** Values of the data plane that a settings menu shows. */
 export type Figures = (stats: Stats) => RestRow;
 
-/** A settings menu, with figures of the data plane where it has some. */
+/** A settings menu, with values of the data plane if it shows some. */
 export function settingsView(menu: Menu, store: ConfigStore, live: LiveState, figures?: Figures): View {
   return async (maxAgeMs) => {
     const row = settingsRow(menu, store.snapshot.get(menu.path)?.[0]);

@@ -8,11 +8,11 @@ export interface LiveValues {
   readonly properties: readonly string[];
   /** Text of one of the properties for the row with this id. */
   value(id: number, property: string): string | undefined;
-  /** Number in the order of a column's values, by row id, where it needs no texts. */
+  /** Number in the order of a column's values, by row id, if it is known without texts. */
   sortNumbers?(column: string): ((id: number) => number) | undefined;
 }
 
-/** The stored part of rows as REST sends it. A row that no commit changed is put together once. */
+/** The stored part of rows as REST sends it. A row that no commit changed is built once. */
 export class StoredParts {
   readonly #menu: Menu;
   readonly #parts = new WeakMap<Row, { readonly reason?: string; readonly hint?: string; readonly part: RestRow }>();
@@ -22,8 +22,8 @@ export class StoredParts {
   }
 
   /**
-   * @param reason why the row cannot work, if it cannot.
-   * @param hint what the row does not do although it seems to.
+   * @param reason reason why the row is invalid, if it is.
+   * @param hint text about an effect that the row lacks although its settings suggest it.
    */
   of(row: Row, reason: string | undefined, hint?: string): RestRow {
     const known = this.#parts.get(row);
@@ -35,7 +35,7 @@ export class StoredParts {
   }
 }
 
-/** Stored rows joined with their live values, put together when they are read; `above` them rows that the data plane made. */
+/** Stored rows joined with their live values, built on access, with a few dynamic rows `above` them. */
 export class StoredRows implements RowSet {
   readonly #above: readonly RestRow[];
   readonly #rows: readonly Row[];
@@ -72,7 +72,7 @@ export class StoredRows implements RowSet {
   }
 
   indexOfName(name: string): number | undefined {
-    // Searched in the stored values: no row is put together for that.
+    // Searches the stored values, so that no row is built.
     const stored = this.#rows.findIndex(({ values }) => values.name === name);
     if (stored >= 0) return this.#above.length + stored;
     const made = this.#above.findIndex((row) => row.name === name);
@@ -87,7 +87,7 @@ export class StoredRows implements RowSet {
   }
 
   sortNumbers(column: string): ((index: number) => number) | undefined {
-    // Rows that the data plane made have no such numbers.
+    // Dynamic rows have no such numbers.
     const read = this.#above.length > 0 ? undefined : this.#live?.sortNumbers?.(column);
     return read && ((index) => read(this.#rows[index]?.id ?? 0));
   }

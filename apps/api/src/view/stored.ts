@@ -4,11 +4,11 @@ import { type Row, rowIdText } from '../snapshot/snapshot.js';
 import { yesNo } from './rows.js';
 
 /**
- * A stored row as REST sends it: what was given, defaults for what was not, and its flags.
- * @param reason why the row cannot work, if it cannot.
+ * A stored row as REST sends it: its values, defaults for absent values, and its flags.
+ * @param reason reason why the row is invalid, if it is.
  */
 export function storedRow(menu: Menu, row: Row, reason?: string): Record<string, string> {
-  // Most rows are no builtin ones, and there may be a hundred thousand: their values are not copied.
+  // Most rows are not built-in, and there may be a hundred thousand: their values are not copied.
   const given = row.id < FIRST_BUILTIN_ROW ? row.values : { ...row.values, ...fixedValues(menu, row.id) };
   const rest: Record<string, string> = { '.id': rowIdText(row.id), ...values(menu, given) };
   if (menu.props.disabled !== undefined) rest.disabled = yesNo(row.disabled);
@@ -35,7 +35,7 @@ function values(menu: Menu, given: Readonly<Record<string, string>>): Record<str
   return rest;
 }
 
-/** A default shows only where the property means something. */
+/** Whether a property has a meaning for this row: defaults of other properties are not shown. */
 function hasMeaning(menu: Menu, prop: Prop, given: Readonly<Record<string, string>>): boolean {
   if (prop.when === undefined) return true;
   const value = given[prop.when.prop] ?? menu.props[prop.when.prop]?.default;

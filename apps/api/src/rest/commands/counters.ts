@@ -8,7 +8,7 @@ type ResetOp = 'reset-counters' | 'reset-queue-counters' | 'reset-interface-coun
 
 /** `reset-counters` and `reset-counters-all` of a menu. */
 export const counterCommands = (op: ResetOp): Readonly<Record<string, Handler>> => ({
-  /** Resets the counters of items. Without items: those of all items where the menu says so, else an error. */
+  /** Resets the counters of items. Without items: of all items if the command declares so, else an error. */
   'reset-counters': async ({ services, menu, args }) => {
     const rows = storedRowsOf(services.store.snapshot, menu.path);
     const byDefault = menu.commands.get('reset-counters')?.allByDefault === true;
@@ -21,13 +21,13 @@ export const counterCommands = (op: ResetOp): Readonly<Record<string, Handler>> 
   },
   'reset-counters-all': async ({ services, menu }) => {
     const rows = (services.store.snapshot.get(menu.path) ?? []).map((row) => row.id);
-    // No rows would mean the rules of every menu.
+    // A request without rows would reset the rules of every menu.
     if (rows.length > 0) await reset(services, op, rows);
     return NOTHING;
   },
 });
 
-/** Resets counters. Those of queues are added to the accounting before. */
+/** Resets counters. The final values of queues are first added to the accounting. */
 async function reset({ live, accounting }: Call['services'], op: ResetOp, rows: number[]): Promise<void> {
   if (op === 'reset-queue-counters') await accounting.aroundReset(rows, () => live.agent.request({ op, rows }));
   else await live.agent.request({ op, rows });

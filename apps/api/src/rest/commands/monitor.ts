@@ -7,8 +7,8 @@ import type { RestRow } from '../../view/rows.js';
 const INTERVAL_MS = 1_000;
 
 /**
- * One sample with `once`; otherwise a sample each second for `duration`, or until the time limit, numbered by
- * `.section`.
+ * One sample with `once`; otherwise a sample each second for `duration`, or up to the time limit. Samples are numbered
+ * by `.section`.
  */
 export async function samples(
   { values, signal }: Pick<CommandCall, 'values' | 'signal'>,
@@ -18,7 +18,7 @@ export async function samples(
   const duration = durationMs(values.duration ?? '') ?? Number.POSITIVE_INFINITY;
   const all: RestRow[] = [];
   const end = performance.now() + duration;
-  // A timer may end a little early: no further sample is taken then.
+  // A timer may fire a little early: then no further sample is taken.
   for (let section = 0; section * INTERVAL_MS < duration && performance.now() < end; section += 1) {
     for (const row of await sample()) all.push({ ...row, '.section': String(section) });
     await sleep(Math.max(0, Math.min(INTERVAL_MS, end - performance.now())), undefined, { signal });

@@ -11,9 +11,9 @@ import { countOf, listOf, rowsToSend } from '../long-list.js';
 const KNOWN = ['.proplist', '.query', 'count-only'];
 
 /**
- * `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` change nothing here.
- * Anything else would have been meant to choose items or to wait for news, as `dynamic` and `follow` do elsewhere, and
- * is refused.
+ * `print`: the items that pass `.query`, or their number. Print switches such as `detail` and `stats` have no effect.
+ * Other arguments are refused, as in RouterOS they would select items or wait for changes, such as `dynamic` and
+ * `follow`.
  */
 export async function print({ services, menu, args, signal, principal }: Call): Promise<Answer> {
   const view = services.views.get(menu.path);
@@ -39,7 +39,7 @@ export async function print({ services, menu, args, signal, principal }: Call): 
   return listOf(rows, test, projection(names), slicer);
 }
 
-/** A switch is on for any value but `false` and `no` once it is named. */
+/** Whether a switch is on: every value other than `false` and `no` turns it on. */
 const switchedOn = (value: unknown): boolean =>
   value !== undefined && value !== false && value !== 'false' && value !== 'no';
 

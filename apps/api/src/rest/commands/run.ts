@@ -33,25 +33,28 @@ const edits: Readonly<Record<string, Handler>> = {
   move: edit(move),
 };
 
-/** Runs a command with a call. */
+/** Runs a command. */
 type Run = (call: Call) => Promise<Answer>;
 
-/** Parses the arguments before the command runs, and leaves out the properties of rows that `.proplist` does not name. */
+/**
+ * Wraps a handler: arguments are parsed before the command runs, and properties of rows that `.proplist` does not name
+ * are omitted.
+ */
 function withArguments(handler: Handler, command: Command): Run {
-  // The arguments of these are properties of the menu, which the editor checks.
+  // The arguments of these commands are properties of the menu, which the editor checks.
   if (command.name === 'add' || command.name === 'set') return (call) => handler({ ...call, values: {} });
   return async (call) => {
     const values = argumentValues(command, call.args);
     const names = returnsRows(command) ? proplistOf(call.args['.proplist']) : undefined;
     const answer = await handler({ ...call, values });
-    // `.section` numbers samples, and is no property.
+    // `.section` numbers samples and is no property, so that `.proplist` does not apply to it.
     return names !== undefined && Array.isArray(answer) ? projected(answer, [...names, '.section']) : answer;
   };
 }
 
 /**
- * The command of that name in the menu, or the one that the menu is.
- * @throws ApiError when it has none.
+ * The command with this name in the menu; without a name, the command that the menu is.
+ * @throws ApiError when there is no such command.
  */
 export function commandOf(
   { services, menu }: { readonly services: Pick<Call['services'], 'commands'>; readonly menu: Menu },
