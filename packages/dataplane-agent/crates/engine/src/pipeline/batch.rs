@@ -13,20 +13,19 @@ use crate::pipeline::handover::{
 };
 use crate::pipeline::state::WorkerState;
 
-/// Most frames the worker puts in per call.
+/// Maximum number of frames that a worker adds to a batch per call.
 pub const BATCH: usize = 256;
 
-/// Packets under way, reused from call to call.
+/// A batch of packets, reused from call to call.
 #[derive(Debug)]
 pub struct Batch<F> {
     /// Packets, in order.
     pub(crate) packets: Vec<Packet<F>>,
-    /// First packet of the pass that is running: packets the router makes itself take a pass of their
-    /// own.
+    /// First packet of the current pass. Packets that the router generates during a pass take a pass of their own.
     pub(crate) first: usize,
-    /// End of the pass that is running.
+    /// End of the current pass.
     pub(crate) end: usize,
-    /// Places of the packets of this pass that did not take the fast path, in order.
+    /// Indices of the packets of this pass that did not take the fast path, in order.
     pub(crate) slow: Vec<u32>,
     /// Queue hand-overs of packets that came from other workers.
     pub(crate) queue_handovers_in: QueueHandovers,
@@ -38,7 +37,7 @@ pub struct Batch<F> {
     pub(crate) flow_handovers_out: FlowHandovers,
     /// Whether a frame was added whose owner is found only when it is parsed.
     has_unsteered: bool,
-    /// Packets from other workers that are as they were received.
+    /// Number of packets from other workers that were handed over unparsed.
     unparsed_handovers: u64,
 }
 
@@ -114,7 +113,7 @@ impl<F: Frame> Batch<F> {
         self.packets.push(Packet { frame: Some(frame), vnet, meta });
     }
 
-    /// Marks the packets as being at the worker that has their flows, wherever they are steered to.
+    /// Marks the packets as steered to this worker, regardless of their hash.
     pub(crate) fn mark_steered(&mut self) {
         self.packets.iter_mut().for_each(|packet| packet.meta.flags |= flag::STEERED);
     }
@@ -125,14 +124,15 @@ impl<F: Frame> Batch<F> {
         self.has_unsteered
     }
 
-    /// Packets from other workers that were added as they were received, since the last call.
+    /// Number of packets from other workers that were added unparsed since the last call.
     pub(crate) fn take_unparsed_handovers(&mut self) -> u64 {
         std::mem::take(&mut self.unparsed_handovers)
     }
 
-    /// Adds a frame from a TAP of the router namespace, of the interface with row `tap`: it enters at `output`. Of its
-    /// Ethernet header the destination counts, if it is one of a station: a service that answers somebody who has no
-    /// address yet names the station (arp(7), SIOCSARP; RFC 2131 §4.1). It holds when the packet leaves by that interface.
+    /// Adds a frame from a TAP of the router namespace, of the interface with row `tap`: it enters at `output`. The
+    /// destination of its Ethernet header is used if it is a unicast address and the packet leaves by that interface: a
+    /// service that answers a client without an IP address names the client's station (arp(7), SIOCSARP; RFC 2131
+    /// §4.1).
     #[inline]
     pub fn push_local(&mut self, frame: F, tap: RowId, vnet: VnetState) {
         let meta = Meta { origin: Origin::LocalService, tap, ..Meta::default() };
@@ -171,8 +171,8 @@ impl<F: Frame> Batch<F> {
         self.packets.push(Packet { frame: Some(packet.frame), vnet: packet.vnet, meta });
     }
 
-    /// Takes all finished packets, in order. Dropped and held ones have no frame any more and are passed
-    /// over; afterwards the batch is empty.
+    /// Takes all finished packets, in order. Dropped and held packets have no frame any more and are skipped.
+    /// Afterwards the batch is empty.
     #[inline]
     pub fn drain(&mut self) -> Drain<'_, F> {
         self.first = 0;
@@ -186,20 +186,20 @@ impl<F: Frame> Batch<F> {
         }
     }
 
-    /// The packet at a place of the slow list.
+    /// The packet at an index of the slow list.
     pub(crate) fn slow_packet(&mut self, at: usize) -> Option<(usize, &mut Packet<F>)> {
         let index = *self.slow.get(at)? as usize;
         Some((index, self.packets.get_mut(index)?))
     }
 
-    /// Ends a packet and counts why.
+    /// Drops a packet and counts the reason.
     pub(crate) fn drop(&mut self, state: &mut WorkerState<F>, index: usize, reason: DropReason) {
         if let Some(packet) = self.packets.get_mut(index) {
             state.drop(packet, reason);
         }
     }
 
-    /// Adds a packet of the router's own.
+    /// Adds a packet that the router has generated.
     pub(crate) fn push_generated(&mut self, frame: F, meta: Meta) {
         let meta = Meta { origin: Origin::Generated, ..meta };
         self.packets.push(Packet { frame: Some(frame), vnet: VnetState::default(), meta });
@@ -207,7 +207,7 @@ impl<F: Frame> Batch<F> {
 }
 
 /// The iterator of [`Batch::drain`]. Packets are read in place: their metadata is long and was just written field by
-/// field, so that a copy would wait for the store buffer.
+/// field, so a copy would stall on the store buffer.
 #[derive(Debug)]
 pub struct Drain<'a, F> {
     next: usize,
@@ -270,7 +270,7 @@ pub struct Done<F> {
     pub outcome: Outcome,
     /// The flow cache forwarded it.
     pub fast: bool,
-    /// The router or a service in its namespace made it: it is not forwarded.
+    /// The packet was generated by the router or by a service in its namespace: it is not forwarded.
     pub own: bool,
     /// Wire segments.
     pub segments: u32,

@@ -1,5 +1,5 @@
-//! Validity of cached actions that depend on volume, time or DSCP: made from the outcomes of rules, and checked for each
-//! packet.
+//! Validity of cached actions that depend on volume, time or DSCP: derived from the outcomes of rules, and checked for
+//! each packet.
 
 use crate::flow::conntrack::Validity;
 use crate::packet::Meta;
@@ -15,8 +15,8 @@ pub(crate) fn validity_of<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Vali
     validity.is_limited().then_some(validity)
 }
 
-/// Why the cached action of a packet's entry is not valid for the packet, `head` being its front; `None` when it is
-/// valid. Nothing has been counted yet.
+/// Why the cached action of a packet's entry is not valid for the packet, `head` is the front of its frame; `None` when
+/// it is valid. Nothing has been counted yet.
 #[inline(never)]
 pub(crate) fn expired_reason<F>(state: &WorkerState<F>, meta: &Meta, head: &[u8]) -> Option<SlowReason> {
     let Some(validity) = state.table.validity(meta.entry) else { return Some(SlowReason::Stale) };

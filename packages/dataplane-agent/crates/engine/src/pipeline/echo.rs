@@ -1,4 +1,4 @@
-//! Echo requests for the router itself, answered (RFC 792).
+//! Answers echo requests for the router itself (RFC 792).
 
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4};
 
@@ -8,7 +8,8 @@ use crate::packet::{Hook, Meta, Origin, Packet, flag};
 use crate::pipeline::icmp::TTL;
 use crate::pipeline::state::WorkerState;
 
-/// Ends an echo request with its reply, which is to take a pass of its own.
+/// Turns the frame of an echo request into the reply and ends the request. The caller passes the reply through the
+/// stages in a further pass.
 pub(crate) fn answer<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
     let ident = state.next_ident();
     let answered = packet.frame.as_mut().is_some_and(|frame| {
@@ -43,7 +44,7 @@ fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool {
         message.set_checksum(!sum);
     }
     field::put(l3, 4, &ident.to_be_bytes());
-    // As Linux answers: the reply may be fragmented where the request came by a link that takes longer packets.
+    // As in Linux, the reply may be fragmented: the request may have come over a link with a larger MTU.
     if let Some(flags) = l3.get_mut(6) {
         *flags &= !0x40;
     }

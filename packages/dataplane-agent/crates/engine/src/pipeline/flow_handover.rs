@@ -1,9 +1,9 @@
-//! Flows that move to the worker that can give them a reply tuple.
+//! Hand-over of new flows to the worker that can give them a free reply tuple.
 //!
-//! The worker that the first packet is steered to evaluates the rules, up to those of source translation. If their
-//! result leaves no reply tuple of its own, it writes down in the directory who has the flow from then on, and hands the
-//! packet over with what has been decided of it. The other worker makes the connection and goes on from there, so that
-//! every rule is evaluated, counted and logged once.
+//! The worker to which the first packet is steered evaluates the rules, up to those of source translation. If their
+//! result leaves it no free reply tuple of its own, it records the new owner of the flow in the directory, and hands
+//! the packet over with the decisions made so far. The other worker creates the connection and continues from there, so
+//! that every rule is evaluated, counted and logged once.
 
 use tollway_config::dataplane::ConnectionState;
 
@@ -24,8 +24,8 @@ pub(super) fn flow<'a>(meta: &Meta, handovers: &'a FlowHandovers) -> Option<&'a 
     handovers.get(index).filter(|_| meta.is(flag::FLOW_MIGRATING)).map(|(_, flow)| flow)
 }
 
-/// Moves the flow of an unconfirmed connection to another worker, and hands the packet over with it. `false` when the flow
-/// cannot move.
+/// Moves the flow of an unconfirmed connection to another worker, and hands its packet over. Returns `false` if the
+/// flow cannot move.
 pub(super) fn hand_over_flow<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -68,7 +68,7 @@ pub(super) fn hand_over_flow<F>(
     true
 }
 
-/// Hands over a packet that comes after the first one of its flow in the same batch, to the worker to which the flow moves.
+/// Hands over a later packet of a flow that an earlier packet of the same batch has moved, to the same worker.
 pub(super) fn hand_over_packet<F>(
     state: &WorkerState<F>,
     meta: &mut Meta,
@@ -94,7 +94,7 @@ fn record_rule_results<F>(state: &WorkerState<F>, meta: &Meta, flow: &mut FlowHa
     flow.fasttrack = state.table.hot(reference).is_some_and(|hot| hot.status.fasttrack());
 }
 
-/// Makes the packet one that is handed over, with what has been decided of its flow.
+/// Marks a packet as handed over, with the decisions made for its flow.
 fn attach(meta: &mut Meta, flow: (Tuple, FlowHandover), handovers_out: &mut FlowHandovers, to: u32) {
     meta.tuple = flow.0;
     meta.flags |= flag::FLOW_MIGRATING;
@@ -104,7 +104,8 @@ fn attach(meta: &mut Meta, flow: (Tuple, FlowHandover), handovers_out: &mut Flow
     handovers_out.push(flow);
 }
 
-/// Hands a packet on with the decisions that it came with: its flow has moved to a third worker meanwhile.
+/// Hands a packet over once more, with the decisions that it arrived with: its flow has moved to a third worker
+/// meanwhile.
 pub(super) fn hand_over_again(meta: &mut Meta, handovers: &FlowHandovers, handovers_out: &mut FlowHandovers) {
     if let Some(flow) = flow(meta, handovers) {
         meta.queue = QueueRef::handover(handovers_out.len());
@@ -112,7 +113,7 @@ pub(super) fn hand_over_again(meta: &mut Meta, handovers: &FlowHandovers, handov
     }
 }
 
-/// Drops the decisions that came with a packet. It has no connection here and passes all stages.
+/// Discards the decisions that arrived with a packet: it has no connection here and passes all stages.
 pub(super) fn drop_handover(meta: &mut Meta) {
     if meta.is(flag::FLOW_MIGRATING) {
         meta.flags &= !flag::FLOW_MIGRATING;
@@ -120,7 +121,7 @@ pub(super) fn drop_handover(meta: &mut Meta) {
     }
 }
 
-/// Applies to a tracked packet and its connection what another worker has decided. The next stage of the packet is
+/// Applies the decisions of another worker to a tracked packet and its connection. The next stage of the packet is
 /// `src_nat`.
 pub(super) fn apply_handover<F>(
     snapshot: &Snapshot,
@@ -156,7 +157,7 @@ pub(super) fn apply_handover<F>(
     meta.verdict = Verdict::DecidedElsewhere;
 }
 
-/// Removes from the directory, after a batch, the flows that moved here and for which no connection was made.
+/// Removes from the directory, after a batch, the flows that moved to this worker but got no connection.
 #[inline]
 pub(crate) fn remove_unused<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
     for (original, _) in batch.flow_handovers_in.drain(..) {

@@ -1,4 +1,4 @@
-//! Packets that are longer than the MTU of the interface they leave by, in fragments (RFC 791 §3.2).
+//! Fragments packets that are longer than the MTU of their out-interface (RFC 791 §3.2).
 
 use tollway_wire::options::NO_OPERATION;
 use tollway_wire::{checksum, field, ipv4, udp};
@@ -12,7 +12,8 @@ use crate::pipeline::state::WorkerState;
 use crate::qos::segment::finish_headers;
 use crate::snapshot::Interface;
 
-/// Fragments a packet; of a super-frame, the datagrams that are too long. The pieces follow it in the batch.
+/// Fragments a packet, or the datagrams of a super-frame that are too long. The first piece replaces the packet; the
+/// others are appended to the batch.
 pub(crate) fn fragment<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
@@ -30,7 +31,7 @@ pub(crate) fn fragment<F: Frame, S: FrameSource<F>>(
         return;
     }
     state.generated += (pieces.len() as u64).saturating_sub(u64::from(meta.segments));
-    // The first piece takes the packet's place; the others are its continuation.
+    // The first piece replaces the packet; the others are appended.
     let l3 = usize::from(meta.l3);
     let of_piece = |frame: &F| Meta {
         l3_len: (frame.len() - l3) as u32,
@@ -50,7 +51,7 @@ pub(crate) fn fragment<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Makes the fragments of all datagrams of a frame; `false` when the source has not enough frames.
+/// Makes the fragments of all datagrams of a frame; Returns `false` if the source has not enough frames.
 fn fragment_frame<F: Frame, S: FrameSource<F>>(
     frame: &F,
     meta: &Meta,
@@ -88,7 +89,7 @@ fn fragment_frame<F: Frame, S: FrameSource<F>>(
     true
 }
 
-/// Makes the fragments of a datagram, or one piece if it fits; `false` without frames for all of them.
+/// Makes the fragments of a datagram, or one piece if it fits; Returns `false` if the source has not enough frames.
 fn fragment_datagram<F: Frame, S: FrameSource<F>>(
     datagram: &[u8],
     l3: usize,

@@ -14,31 +14,31 @@ use crate::qos::queues::queue_path::RemainingPath;
 /// The metadata of a complete packet that is handed over to the worker that owns its queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueHandover {
-    /// Configuration of who sends it.
+    /// Generation of the configuration of the worker that sends the packet.
     pub generation: u32,
     /// Worker that sends the packet.
     pub from: u32,
     /// Worker that gets the packet.
     pub to: u32,
-    /// Leaves that remain.
+    /// The leaves that the packet has still to pass.
     pub remaining: RemainingPath,
-    /// The verdict after its leaves.
+    /// The verdict after the packet has passed these leaves.
     pub final_verdict: Verdict,
     /// Source before and destination after translation.
     pub addresses: (u32, u32),
 }
 
-/// The metadata of a packet whose flow moves to another worker: the decisions up to the translation of its source. The
-/// packet itself is as it was received.
+/// The metadata of a packet whose flow moves to another worker: the decisions before the translation of its source. The
+/// frame itself is as it was received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlowHandover {
     /// Destination after translation: IPv4 in host order, and the port.
     pub destination: (u32, u16),
     /// The source translation that the NAT rules ask for.
     pub target: Option<NatTargetV4>,
-    /// First packet, with which the flow moves: if it does not arrive, the flow has not moved.
+    /// The packet is the first of the flow and moves it: if it does not arrive, the flow has not moved.
     pub first: bool,
-    /// Hook of the last rules that saw it: input or forward.
+    /// Hook of the last rules that were evaluated: input or forward.
     pub hook: Hook,
     /// Row of the out-interface; 0 for none.
     pub out_interface: RowId,
@@ -52,7 +52,7 @@ pub(crate) struct FlowHandover {
     pub fasttrack: bool,
 }
 
-/// Flow hand-overs by index, with the original tuple of each, by which the directory has the flow.
+/// Flow hand-overs by index, each with the original tuple of the flow, which is its key in the directory.
 pub(crate) type FlowHandovers = Vec<(Tuple, FlowHandover)>;
 
 /// A [`NatTarget`] with IPv4 addresses, in host order.
@@ -66,7 +66,7 @@ pub(crate) struct NatTargetV4 {
 }
 
 impl NatTargetV4 {
-    /// `None` when it has other addresses.
+    /// Returns `None` if the target has other than IPv4 addresses.
     pub fn of(target: &NatTarget) -> Option<Self> {
         let addresses = match target.addresses {
             Some((from, to)) => Some((from.as_v4()?, to.as_v4()?)),
@@ -76,7 +76,7 @@ impl NatTargetV4 {
         Some(Self { addresses, ports, randomise, masquerade: masquerade.unwrap_or(0) })
     }
 
-    /// As the NAT stage takes it.
+    /// The target in the form that the NAT stages use.
     pub fn target(self) -> NatTarget {
         NatTarget {
             addresses: self.addresses.map(|(from, to)| (Addr::v4(from), Addr::v4(to))),
@@ -103,12 +103,12 @@ pub(crate) struct Marks {
 pub(crate) struct QueueHandovers(Vec<QueueHandover>);
 
 impl QueueHandovers {
-    /// None, with room for as many.
+    /// An empty list with room for `capacity` hand-overs.
     pub fn with_capacity(capacity: usize) -> Self {
         Self(Vec::with_capacity(capacity))
     }
 
-    /// Adds one, and says by which reference the packet finds it.
+    /// Adds a hand-over. Returns the reference by which the packet finds it.
     pub fn push(&mut self, handover: QueueHandover) -> QueueRef {
         self.0.push(handover);
         QueueRef::handover(self.0.len() - 1)
@@ -148,7 +148,7 @@ pub(super) fn purpose(
     }
 }
 
-/// A packet between two workers. `M` is the metadata of one that was parsed.
+/// A packet between two workers. `M` is the type of the metadata of a parsed packet.
 #[derive(Debug)]
 pub struct Handover<F, M = HandoverMeta> {
     /// The frame.
@@ -166,7 +166,7 @@ pub struct Handover<F, M = HandoverMeta> {
     reason = "it is taken apart where it is made; a box would be an allocation per packet"
 )]
 pub enum HandoverContents<M = HandoverMeta> {
-    /// The frame is as it was received on this port. See [`crate::pipeline::steering`].
+    /// The frame is unparsed, as received on this port. See [`crate::pipeline::steering`].
     Received(PortId),
     /// The frame has been parsed.
     Parsed(M),
@@ -183,8 +183,8 @@ pub(crate) enum HandoverPurpose {
     NewFlow(FlowHandover),
 }
 
-/// Metadata of a parsed packet that is handed over; opaque. A packet is handed over before it is decided about, when its
-/// flow moves, or when it is complete, so this is what its headers say.
+/// Metadata of a parsed packet that is handed over; opaque. It holds only the fields that are read from the headers: a
+/// packet is handed over either before any decision, or with its decisions in [`HandoverPurpose`].
 #[derive(Debug, Clone, Copy)]
 pub struct HandoverMeta {
     /// Source and destination, IPv4 in host order: other packets are not handed over.
@@ -210,12 +210,12 @@ pub struct HandoverMeta {
     trace_part: u8,
     origin: Origin,
     slow: Option<SlowReason>,
-    /// Why it is handed over.
+    /// The reason for which it is handed over.
     pub(crate) purpose: HandoverPurpose,
 }
 
 impl HandoverMeta {
-    /// What the headers of a packet say.
+    /// Copies the fields that were read from the headers of a packet.
     #[inline]
     pub(super) fn new(meta: &Meta, purpose: HandoverPurpose) -> Self {
         let Tuple { src, dst, src_port, dst_port, protocol, icmp } = meta.tuple;
@@ -253,7 +253,7 @@ impl HandoverMeta {
         Tuple { src, dst, src_port, dst_port, protocol: self.protocol, icmp: self.icmp }
     }
 
-    /// Metadata as the stages up to `fragment` leave it.
+    /// The metadata that the packet had after the stage `fragment`.
     #[inline]
     pub(super) fn meta(&self) -> Meta {
         Meta {

@@ -1,4 +1,4 @@
-//! The changes that rules of mangle make to a packet's headers: DSCP, and the segment size that a SYN announces.
+//! Header changes that mangle rules ask for: the DSCP, and the maximum segment size that a SYN announces.
 
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4, tcp};
@@ -7,7 +7,7 @@ use crate::packet::{Meta, flag};
 
 /// Bits of explicit congestion notification beside the DSCP (RFC 3168 §5).
 const ECN: u8 = 3;
-/// Bytes of an IPv4 and a TCP header without options, which no segment size counts (RFC 6691 §2).
+/// Bytes of an IPv4 and a TCP header without options, which are not part of the maximum segment size (RFC 6691 §2).
 const FIXED_HEADERS: u32 = 40;
 /// Bytes of a maximum segment size.
 const MSS_VALUE: usize = 2;
@@ -28,9 +28,9 @@ pub(crate) fn mss_for(mtu: u16) -> u16 {
     u32::from(mtu).saturating_sub(FIXED_HEADERS) as u16
 }
 
-/// Lets a SYN segment announce no larger segments than of `most` bytes. Others stay as they are, as does one that
-/// announces none: what may be sent to its sender then is 536 bytes (RFC 9293 §3.7.1), less than any link here asks
-/// for. With `needs_csum` its checksum covers only the pseudo-header yet.
+/// Lowers the maximum segment size that a SYN segment announces to `most` bytes. A segment without SYN, or without the
+/// option, is not changed: without the option the peer sends at most 536 bytes (RFC 9293 §3.7.1), less than any link
+/// here requires. With `needs_csum` the checksum covers only the pseudo-header yet, and is not updated.
 pub(crate) fn lower_mss(meta: &Meta, head: &mut [u8], most: u16, needs_csum: bool) {
     let syn = meta.tuple.protocol == ipv4::TCP && meta.tcp_flags_or_icmp_type & tcp::flag::SYN != 0;
     if !syn || !meta.is(flag::L4_HEADER) || meta.is(flag::LATER_FRAGMENT) {

@@ -40,13 +40,13 @@ impl IcmpError {
     pub const HOST: Self = Self::unreachable(1);
     /// Communication administratively prohibited (RFC 1812 §5.2.7.1).
     pub const PROHIBITED: Self = Self::unreachable(13);
-    /// Larger than the MTU of the way on.
+    /// The packet is larger than the MTU of the next link (fragmentation needed).
     pub const fn too_big(mtu: u16) -> Self {
         Self { icmp_type: icmp::UNREACHABLE, code: icmp::FRAGMENTATION_NEEDED, mtu }
     }
 }
 
-/// The fields of a packet that an answer to it needs.
+/// The fields of a packet that are needed to answer it.
 pub(super) struct Offender {
     /// Source address as its sender wrote it.
     pub src: u32,
@@ -67,7 +67,7 @@ pub(super) fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Optio
     let ip = head.get(usize::from(meta.l3)..)?;
     let packet = ipv4::Packet::new_checked(ip).ok()?;
     let (src, dst) = (packet.src_addr(), packet.dst_addr());
-    // No error to or about an address that is not one host's.
+    // No error is sent to, or about a packet to, an address that is not that of a single host.
     let unicast = |address: u32| address >> 24 != 0 && address >> 24 < 224 && !snapshot.is_broadcast(address);
     if !unicast(src) || !unicast(dst) || (packet.protocol() == ipv4::ICMP && !meta.is(flag::L4_HEADER)) {
         return None;
@@ -75,8 +75,8 @@ pub(super) fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Optio
     Some(Offender { src, dst, tos: packet.tos() })
 }
 
-/// Address the router answers with: the one that was addressed if it is the router's, else the one of
-/// the interface the packet came in on, else that of the way back.
+/// Source address of the router's answer: the destination of the packet if it is an address of the router, else an
+/// address of the in-interface, else the source address for the route back.
 fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<u32> {
     if snapshot.is_local(offender.dst) {
         return Some(offender.dst);
@@ -86,7 +86,7 @@ fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<
     incoming.or_else(|| snapshot.source_for(offender.src))
 }
 
-/// Metadata of an answer: it belongs to the connection of the packet it answers, in the other direction.
+/// Metadata of an answer: it belongs to the connection of the packet that it answers, in the reverse direction.
 pub(super) fn answer_meta(meta: &Meta) -> Meta {
     Meta {
         conn: meta.conn,
@@ -99,8 +99,8 @@ pub(super) fn answer_meta(meta: &Meta) -> Meta {
     }
 }
 
-/// Sends an ICMP error about a packet of the batch, whose frame must still be as it came in. Does
-/// nothing when no error may be sent, when the target had one too recently, or when the pool is empty.
+/// Sends an ICMP error about a packet of the batch, whose frame must still be as it came in. Does nothing if no error
+/// may be sent, if the rate limit of the target is exceeded, or if the pool is empty.
 pub(crate) fn send_error<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -128,8 +128,8 @@ fn build_error<F: Frame, S: FrameSource<F>>(
 ) -> Option<(F, Meta)> {
     let offender = answerable(snapshot, meta, head)?;
     let own = own_address(snapshot, meta, &offender)?;
-    // "Fragmentation needed" is not limited: every connection must learn the path MTU, and its sender applies an error
-    // to that connection alone.
+    // "Fragmentation needed" is not limited: every connection must learn the path MTU, and a sender applies such an
+    // error only to the connection concerned.
     let is_of_mtu = (error.icmp_type, error.code) == (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED);
     if !is_of_mtu
         && !state.shared.icmp_errors.may_send(offender.src, snapshot.settings.icmp_rate_limit_ms, state.now)

@@ -75,13 +75,15 @@ fn describe(
     if view.segments > 1 { write!(line, ", {} packets", view.segments) } else { Ok(()) }
 }
 
-/// Identifier of an ICMP query or answer as it came, which with the addresses names its connection; NAT may write another.
+/// Identifier of an ICMP query or reply as received, which identifies the connection together with the addresses. NAT
+/// may write another one.
 fn wire_ident(meta: &Meta, view: &PacketView, head: &[u8]) -> Option<u16> {
     let has_ident = icmp::is_query(view.icmp_type) || icmp::is_answer(view.icmp_type);
     (has_ident && !is_later_fragment(meta, head)).then(|| field::get16(head, usize::from(meta.l4) + 4))
 }
 
-/// Fragments but the first have no ports on the wire (RFC 791 §3.1: the offset is the lower 13 bits).
+/// Whether the packet is a fragment other than the first: these have no ports on the wire (RFC 791 §3.1: the offset is
+/// the lower 13 bits).
 fn is_later_fragment(meta: &Meta, head: &[u8]) -> bool {
     field::get16(head, usize::from(meta.l3) + ipv4::offset::FRAGMENT) & ipv4::OFFSET_MASK != 0
 }

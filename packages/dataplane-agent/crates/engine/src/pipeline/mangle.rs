@@ -1,4 +1,4 @@
-//! What the three stages of mangle share: rules evaluated, and the changes that they ask for applied.
+//! Common part of the three mangle stages: evaluates the rules, and applies the changes that they ask for.
 
 use crate::firewall::rules::{Changes, Position};
 use crate::packet::frame::Frame;

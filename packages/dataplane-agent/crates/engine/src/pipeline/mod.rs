@@ -16,7 +16,7 @@ pub mod batch;
 pub(crate) mod flow_handover;
 pub mod steering;
 
-// What stages read of a packet, note of it and change in it.
+// Functions that stages use to read, annotate and change packets.
 pub(crate) mod header_changes;
 pub(crate) mod log;
 pub(crate) mod prefetch;
@@ -84,7 +84,7 @@ pub struct StageInfo {
     pub name: &'static str,
     /// When it runs.
     pub runs: StageRuns,
-    /// Class of `/tool/profile` its time counts for.
+    /// Class of `/tool/profile` to which its time counts.
     pub class: ProfilerClass,
     /// Reasons for which it drops packets.
     pub drops: &'static [DropReason],
@@ -128,7 +128,8 @@ macro_rules! stages {
             let mut before = clock.cycles();
             let mut place = 0;
             $(
-                // A packet that is alone in its pass is forwarded in some 100 ns: twelve stages without work would add a tenth.
+                // A single packet in a pass is forwarded in about 100 ns: calls of twelve stages without work would add
+                // a tenth.
                 let entered = if matches!(StageRuns::$runs, StageRuns::SlowPath) && pass.batch.slow.is_empty() {
                     0
                 } else {

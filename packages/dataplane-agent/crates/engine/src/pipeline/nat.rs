@@ -1,6 +1,6 @@
-//! Address translation, which the stages of both ends share: the first packet of a connection decides, every packet gets what was decided.
-//! Destinations are translated before routing, sources after the filter. The frame itself is rewritten by `emit`, so that
-//! errors quote what the sender sent.
+//! Address translation, shared by the stages `dst_nat` and `src_nat`: the first packet of a connection decides on the
+//! translation, which then applies to every packet. Destinations are translated before routing, sources after the
+//! filter. The frame itself is rewritten by `emit`, so that errors quote what the sender sent.
 
 use tollway_wire::icmp;
 
@@ -19,7 +19,8 @@ use crate::pipeline::state::WorkerState;
 use crate::pipeline::{flow_handover, log};
 use crate::snapshot::Snapshot;
 
-/// The stage at one end: `SOURCE` is a parameter of the type so that each end has code of its own.
+/// Runs the source (`SOURCE`) or the destination stage. `SOURCE` is a const parameter, so that each stage is compiled
+/// separately.
 #[inline(always)]
 pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pass<'_, F, S>) -> u64 {
     if !pass.snapshot.tracking() {
@@ -42,7 +43,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
             return StageOutcome::Skip;
         };
         let Some(hot) = state.table.hot(reference) else {
-            // Gone since `track`: evicted for another connection of this batch.
+            // The connection is gone since `track`: it was evicted for another connection of this batch.
             return if manip == Manip::Source {
                 StageOutcome::Drop(DropReason::ConnectionGone)
             } else {
@@ -87,8 +88,8 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
         {
             let out = snapshot.interface(meta.out_interface).map_or(0, |out| out.row);
             if state.table.end_masqueraded_by_other(reference, out) {
-                // `track` has not seen it: the packet cannot open another connection, was routed by another worker, or
-                // the route has changed since.
+                // `track` has not replaced the connection: the packet cannot open a new one, was routed by another
+                // worker, or the route has changed since.
                 return StageOutcome::Drop(DropReason::ConnectionGone);
             }
         }
@@ -101,7 +102,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
     entered
 }
 
-/// Gives a packet the address and port of its connection's translation, at one end.
+/// Writes the translated address and port of one end of the connection into the packet's tuple.
 #[inline(always)]
 fn translate<F>(state: &WorkerState<F>, meta: &mut Meta, reference: ConnRef, manip: Manip) {
     let Some((from, to)) = state.table.translation(reference, meta.direction) else { return };
@@ -133,9 +134,9 @@ fn head<F: Frame>(packet: &Packet<F>) -> &[u8] {
     packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default()
 }
 
-/// Whether an ICMP error is a redirect about a connection that is translated, or may yet be. The gateway that it names
-/// is of the network that it came from, and of no use to a host of another one; there is nothing that it could be
-/// translated to (Linux drops these as well: nf_nat_icmp_reply_translation).
+/// Whether an ICMP error is a redirect about a connection that is translated, or may still be. The gateway that a
+/// redirect names belongs to the network from which it comes and cannot be translated for a host in another network
+/// (Linux drops these as well: nf_nat_icmp_reply_translation).
 #[cold]
 fn is_redirect_of_translated(meta: &Meta, status: Status) -> bool {
     let open = !status.source_bound() && !status.confirmed();
@@ -169,8 +170,9 @@ fn bind_by_rules<F: Frame>(
         .map_err(|_| DropReason::NatExhausted)
 }
 
-/// Finds a reply tuple for the connection of a first packet: by what the rules ask for, or what another worker's rules have
-/// asked for when its flow came from there. `false`: the packet goes to the worker that has one.
+/// Finds a reply tuple for the connection of a first packet, according to the rules, or to the decision of another
+/// worker if the flow came from there. Returns `false` if the packet is handed over to a worker that has a free reply
+/// tuple.
 #[inline]
 fn decide_source<F: Frame>(
     snapshot: &Snapshot,
@@ -202,13 +204,13 @@ fn decide_source<F: Frame>(
     }
 }
 
-/// Whether a packet of its connection leaves by an interface.
+/// Whether the packet leaves by an interface, that is, is neither for the router nor an ICMP error.
 fn has_out_interface(meta: &Meta) -> bool {
     !matches!(meta.hook, Hook::Input) && !meta.is(flag::TO_ROUTER | flag::ICMP_ERROR)
 }
 
-/// Evaluates the rules of chain srcnat, and writes their translation into `target`: as part of the outcome it would be
-/// copied once more.
+/// Evaluates the rules of chain srcnat, and writes their translation into `target`. Returned as part of the result it
+/// would be copied once more.
 #[inline(always)]
 fn ask_srcnat<F: Frame>(
     snapshot: &Snapshot,
@@ -252,8 +254,8 @@ fn bind_source_of<F>(
     bind_source(table, reference, target, &context).map_err(|_| DropReason::NatExhausted)
 }
 
-/// The rule that decides, `None` when none does. Counts and logs the rules that matched: NAT rules count
-/// first packets only. `head` is the front of the frame; `hook` decides which interfaces rules see.
+/// The NAT rule that decides; `None` if no rule does. Counts and logs the rules that matched: NAT rules count only
+/// first packets. `head` is the front of the frame; `hook` decides which interfaces the rules see.
 fn deciding_rule<'a, F>(
     snapshot: &'a Snapshot,
     state: &mut WorkerState<F>,

@@ -1,4 +1,4 @@
-//! The next hop of a packet: its adjacency, or the station that a local service has chosen itself.
+//! The next hop of a packet: its adjacency, or the station that a local service has chosen.
 
 use tollway_wire::ethernet;
 
@@ -9,7 +9,7 @@ use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, Snapshot};
 
-/// Finds the adjacency of the next hop; the first packet to an unknown one has it asked for.
+/// Finds the adjacency of the next hop. The first packet to an unknown next hop triggers an ARP request.
 pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {
     let Some(out) = snapshot.interface(meta.out_interface) else { return };
     if meta.is(flag::BROADCAST) {

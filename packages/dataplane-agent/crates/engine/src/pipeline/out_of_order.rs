@@ -1,11 +1,11 @@
-//! Segments of TCP that are out of order: noted when they are tracked, counted in the queues that they pass.
+//! TCP segments that are out of order: flagged by connection tracking, and counted in the queues that they pass.
 
 use crate::flow::conntrack::tcp::Order;
 use crate::packet::frame::Frame;
 use crate::packet::{Meta, flag};
 use crate::pipeline::state::WorkerState;
 
-/// Notes of a packet that it is out of order, if it is.
+/// Flags and counts a packet that is out of order.
 #[inline]
 pub(crate) fn note_order<F>(state: &mut WorkerState<F>, meta: &mut Meta, order: Order) {
     if order == Order::OutOfOrder {

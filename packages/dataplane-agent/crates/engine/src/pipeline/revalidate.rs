@@ -1,4 +1,4 @@
-//! Revalidation of a flow action: whether it still holds although routes or address lists have changed.
+//! Revalidation of a cached flow action: whether it is still valid after routes or address lists have changed.
 
 use tollway_config::dataplane::RpFilter;
 
@@ -9,9 +9,9 @@ use crate::packet::membership_slot::MembershipSlot;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// Revalidates the flow action of a packet: if all that it depends on is as it was, it is good until the next change.
-/// Costs a look at up to seven cells for changes that concern others, and one at the routes for those to the same
-/// block of destinations.
+/// Revalidates the flow action of a packet: if nothing on which it depends has changed, it is valid until the next
+/// change. It reads up to seven change counters, and looks the route up only if a route in the same block of
+/// destinations has changed.
 #[cold]
 #[inline(never)]
 pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> bool {
@@ -23,13 +23,13 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     if change_counters.list_changed_since(one, stamp) || change_counters.list_changed_since(other, stamp) {
         return false;
     }
-    // Decisions about IPv6 hold only until the next change.
+    // A cached action of IPv6 is valid only until the next change.
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
     if snapshot.settings.rp_filter != RpFilter::No && change_counters.route_changed_since(src, stamp) {
         return false;
     }
-    // What the rules were evaluated for: mangle's prerouting sees the destination as it came, the others as it is
-    // translated; the source is translated after all of them.
+    // The addresses for which the rules were evaluated: mangle's prerouting sees the received destination, the other
+    // chains the translated one. The source is translated after all rules.
     let came = dst;
     let dst = if action.flags & action_flag::NAT_DST != 0 { action.new_dst } else { dst };
     let listed = action.lists != [MembershipSlot::NONE; 2];
@@ -47,7 +47,7 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     true
 }
 
-/// Whether the route to a destination leads where the decision does.
+/// Whether the route to a destination still has the port and the adjacency of the cached action.
 fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32, action: &CachedAction) -> bool {
     let (interface, next_hop) = match snapshot.lookup(dst) {
         Lookup::Connected { interface } => (interface, dst),

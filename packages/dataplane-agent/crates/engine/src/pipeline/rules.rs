@@ -1,4 +1,4 @@
-//! Evaluation of the rules of a table for a packet, and what they do beside the verdict; shared by the filter and mangle.
+//! Evaluates the rules of a table for a packet, and applies their side effects; shared by the filter and mangle.
 
 use tollway_wire::ipv4;
 
@@ -22,14 +22,14 @@ pub(crate) struct RuleQuery<'a> {
     pub table: &'a RuleTable,
     /// A built-in chain, or a resume point.
     pub start: &'a Position,
-    /// Decides which interfaces rules see.
+    /// The hook, which decides which interfaces the rules see.
     pub hook: Hook,
-    /// The fast path can evaluate the rules from the first one on that must be evaluated for every packet.
+    /// The fast path can resume: it evaluates the rules from the first one on that must be evaluated for every packet.
     pub resumes: bool,
 }
 
-/// Runs a packet through rules, with everything they do beside the verdict and the changes of the packet. The rules
-/// hit are added to its path, up to the resume point to the part that may be cached.
+/// Evaluates rules for a packet, and applies their side effects; returns the verdict and the changes that they ask for.
+/// Rules that match are appended to the packet's path, those before the resume point to the cacheable path too.
 #[inline(always)]
 pub(crate) fn evaluate_rules<F>(
     snapshot: &Snapshot,
@@ -55,7 +55,7 @@ pub(crate) fn evaluate_rules<F>(
     outcome
 }
 
-/// Runs a packet through the filter from `start`, with everything the rules do beside the verdict.
+/// Evaluates the filter rules for a packet from `start` on, and applies their side effects.
 pub(crate) fn evaluate_filter<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -69,7 +69,8 @@ pub(crate) fn evaluate_filter<F>(
     evaluate_rules(snapshot, state, meta, vnet, head, &query).0
 }
 
-/// Marks the connection of a packet as fasttracked: of TCP and UDP alone, as in RouterOS, and not for the router's replies.
+/// Marks the connection of a packet as fasttracked: only TCP and UDP connections, as in RouterOS, and not for replies
+/// of the router.
 fn mark_fasttrack<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
     let is_markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP) && !meta.is(flag::ROUTER_REPLY);
     if let Some(reference) = meta.conn.filter(|_| is_markable && snapshot.settings.allow_fast_path) {
@@ -77,9 +78,8 @@ fn mark_fasttrack<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Met
     }
 }
 
-/// Whether a packet would skip the rules if it is to be forwarded: with `fasttrack-mode=bypass` those of TCP and UDP
-/// connections with the mark, unless they are of the kinds that always take the slow path (SYN, FIN, RST, fragments,
-/// IP options, ICMP errors).
+/// Whether a packet skips the rules if it is forwarded. With `fasttrack-mode=bypass` all packets of fasttracked
+/// connections do, except those that always take the slow path (SYN, FIN, RST, fragments, IP options, ICMP errors).
 pub(crate) fn may_bypass<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> bool {
     const SLOW: u32 = flag::SLOW | flag::FRAGMENT | flag::ICMP_ERROR | flag::ROUTER_REPLY;
     let marked = |hot: &HotState| hot.status.fasttrack();
@@ -89,7 +89,8 @@ pub(crate) fn may_bypass<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &
         && meta.conn.and_then(|reference| state.table.hot(reference)).is_some_and(marked)
 }
 
-/// Notes the memberships that the outcome depends on. Beyond the room for them the rules are evaluated for every packet.
+/// Notes the address-list memberships on which the outcome depends. If there are more than there is room for, the rules
+/// are evaluated for every packet.
 fn note_memberships(meta: &mut Meta, view: &PacketView, lists: &AddressLists, validity: &OutcomeValidity) {
     for listed in validity.listed.into_iter().flatten() {
         let source = listed.side == Side::Source;
@@ -114,7 +115,7 @@ pub(crate) fn add_to_lists<F>(state: &WorkerState<F>, lists: &AddressLists, adds
     }
 }
 
-/// Extends the path of a packet by the rules it has hit, and notes validity and resume point of the outcome.
+/// Appends the rules that matched to the path of a packet, and notes validity and resume point of the outcome.
 fn extend_path<F>(state: &mut WorkerState<F>, meta: &mut Meta, evaluation: &Evaluation, resumes: bool) {
     limit_validity(state, meta, &evaluation.validity);
     meta.cacheable_path = meta.path;

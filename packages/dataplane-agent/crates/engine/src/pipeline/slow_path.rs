@@ -1,5 +1,5 @@
-//! The packets of a pass that the flow cache left to the other stages: one loop for all stages that look at them one by
-//! one.
+//! The slow path: the packets of a pass that the flow cache has left to the other stages, and the loop in which each of
+//! these stages handles them one by one.
 
 use tollway_config::dataplane::RejectWith;
 use tollway_wire::ipv4;
@@ -25,7 +25,7 @@ pub(crate) struct Pass<'a, F, S> {
     pub state: &'a mut WorkerState<F>,
     /// The packets.
     pub batch: &'a mut Batch<F>,
-    /// Source of frames for packets of the router's own.
+    /// Source of frames for packets that the router generates.
     pub source: &'a mut S,
 }
 
@@ -40,9 +40,9 @@ impl<F, S> Pass<'_, F, S> {
 /// The result of a stage for a packet of the slow path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StageOutcome<F> {
-    /// The stage has nothing to do with it.
+    /// The stage does not apply to the packet.
     Skip,
-    /// Passed the stage.
+    /// The packet has passed the stage.
     Next,
     /// Dropped.
     Drop(DropReason),
@@ -50,14 +50,14 @@ pub(crate) enum StageOutcome<F> {
     Error(DropReason, IcmpError),
     /// A rule rejects it; an ICMP error or a TCP reset is sent to its sender.
     Reject(RejectWith),
-    /// Answered echo request, with the reply.
+    /// The packet was an echo request; this is the reply.
     Reply(F),
-    /// Complete but for its length: it leaves by this port in fragments that fit its interface.
+    /// The packet is complete but too long: it leaves by this port in fragments.
     Fragment(PortId),
 }
 
-/// Shows `stage` the packets of the slow path in their order, and ends those that it ends. Returns how many entered the
-/// stage.
+/// Calls `stage` for each packet of the slow path in order, and applies the outcome. Returns the number of packets that
+/// entered the stage.
 #[inline(always)]
 pub(crate) fn each_slow<F: Frame, S: FrameSource<F>>(
     pass: &mut Pass<'_, F, S>,

@@ -21,7 +21,7 @@ use crate::random;
 use crate::shared::Shared;
 use crate::time::Now;
 
-/// Most resume points of a generation; flows with further ones are not cached.
+/// Maximum number of resume points of a generation; flows with further ones are not cached.
 const MAX_RESUMES: usize = 256;
 
 /// The state of one worker between batches.
@@ -37,7 +37,7 @@ pub struct WorkerState<F> {
     pub(crate) now: Now,
     /// Number of this batch; never 0.
     pub(crate) batch: u32,
-    /// The numbers by which cached actions are valid.
+    /// The epoch and stamp for which cached actions are valid.
     pub(crate) cache_epoch: CacheEpoch,
     /// Connections of the flows that this worker owns.
     pub(crate) table: ConnectionTable,
@@ -49,15 +49,15 @@ pub struct WorkerState<F> {
     pub(crate) fragments: Fragments<F>,
     /// Queues that this worker owns, and the packets in them.
     pub(crate) queues: Queues<F>,
-    /// Ids of neighbours that were looked up under the present epoch.
+    /// Adjacencies of next hops that were looked up in the current epoch.
     pub(crate) adjacencies: AdjacencyCache,
-    /// Resume points of this generation; a packet's number is the place here plus one.
+    /// Resume points of this generation. The number of a resume point is its index here plus one.
     pub(crate) resumes: Vec<Position>,
     /// Validities of the outcomes of this batch, for `install`.
     pub(crate) validities: Vec<OutcomeValidity>,
-    /// Wall clock less the clock of [`Self::now`], ns.
+    /// Wall clock minus the clock of [`Self::now`], ns.
     pub(crate) utc_offset_ns: i64,
-    /// Reused from packet to packet; taken out, and put back, while it is used.
+    /// Buffer of rule evaluation, reused from packet to packet; `None` while it is in use.
     pub(crate) evaluation: Option<Box<Evaluation>>,
     /// The packets are those of a dry run: counts and token buckets of rules are read and not changed.
     pub(crate) dry_run: bool,
@@ -71,7 +71,7 @@ pub struct WorkerState<F> {
     pub(crate) arp_pending: bool,
     /// The batch has fragments.
     pub(crate) fragments_pending: bool,
-    /// Identification of the router's own packets.
+    /// IPv4 identification of the last packet that the router generated.
     pub(crate) ident: u16,
     /// State of the pseudo-random numbers.
     pub(crate) random: u64,
@@ -99,7 +99,7 @@ pub struct WorkerState<F> {
 }
 
 impl<F> WorkerState<F> {
-    /// Ends a packet: frees its frame and counts the reason.
+    /// Drops a packet: frees its frame and counts the reason.
     pub(crate) fn drop(&mut self, packet: &mut Packet<F>, reason: DropReason) {
         self.count_drop(reason, packet.meta.segments);
         packet.drop_for(reason);
@@ -128,7 +128,7 @@ impl<F> WorkerState<F> {
     #[inline]
     pub(crate) fn count_slow_packet(&mut self, meta: &mut Meta, reason: SlowReason) {
         meta.slow = Some(reason);
-        // Another worker has counted it, or an earlier pass.
+        // Otherwise another worker, or an earlier pass, has counted it.
         if !meta.is(flag::FLOW_MIGRATING | flag::RECIRCULATED)
             && let Some(count) = self.slow.get_mut(reason as usize)
         {
@@ -136,11 +136,11 @@ impl<F> WorkerState<F> {
         }
     }
 
-    /// At the start of a batch: what has changed meanwhile.
+    /// Called at the start of a batch: applies changes that invalidate cached actions.
     #[inline]
     pub(crate) fn follow_changes(&mut self) {
         if self.cache_epoch.follow(&self.shared.change_counters) {
-            // Ids of neighbours hold no longer than decisions.
+            // Cached adjacencies are not valid longer than cached actions.
             self.adjacencies = AdjacencyCache::default();
         }
     }
@@ -164,13 +164,13 @@ impl<F> WorkerState<F> {
         self.utc_offset_ns.wrapping_add_unsigned(self.now.0)
     }
 
-    /// Identification for the next packet of the router's own.
+    /// IPv4 identification for the next packet that the router generates.
     pub(crate) fn next_ident(&mut self) -> u16 {
         self.ident = self.ident.wrapping_add(1);
         self.ident
     }
 
-    /// A number that is hard to guess from outside when the seed is.
+    /// A pseudo-random number that is as hard to guess from outside as the seed.
     pub(crate) fn random(&mut self) -> u32 {
         self.random = self.random.wrapping_add(random::STEP);
         (random::split_mix(self.random) >> 32) as u32
@@ -196,13 +196,13 @@ impl AdjacencyCache {
         (mixed >> 32) as usize % NEXT_HOPS
     }
 
-    /// Adjacency of a next hop, if it is remembered.
+    /// Adjacency of a next hop, if it is cached.
     #[inline]
     pub fn get(&self, key: NeighborKey) -> Option<AdjacencyId> {
         self.0.get(Self::place(key)).filter(|(known, id)| *known == key && *id != NONE).map(|(_, id)| *id)
     }
 
-    /// Remembers one.
+    /// Caches an adjacency.
     pub fn put(&mut self, key: NeighborKey, id: AdjacencyId) {
         if let Some(slot) = self.0.get_mut(Self::place(key)) {
             *slot = (key, id);

@@ -1,4 +1,4 @@
-//! The fast path without connection tracking: a flow is nothing but its route.
+//! The fast path without connection tracking: a packet is forwarded by its route alone.
 
 use crate::ids::{AdjacencyId, PortId};
 use crate::ip::fib::Lookup;
@@ -18,9 +18,10 @@ use crate::snapshot::{Interface, Snapshot};
 /// in the first-level cache.
 const PREFETCH_DISTANCE: usize = 64;
 
-/// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of both. Routes
-/// are looked up twice: first for some packets together, to prefetch the memory of their results, then one by one.
-// A function of its own, with the registers to itself.
+/// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of all of them.
+/// Routes are looked up twice: first for some packets together, to prefetch the memory of their results, then one by
+/// one.
+// Not inlined, so that it has all registers to itself.
 #[inline(never)]
 pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
     let plain = snapshot.is_plain() && snapshot.settings.allow_fast_path;
@@ -53,7 +54,8 @@ pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, bat
     entered
 }
 
-/// Forwards a packet by its route; otherwise nothing is done, and the packet is slow for the reason returned.
+/// Forwards a packet by its route. If it cannot, changes nothing and returns the reason for which the packet takes the
+/// slow path.
 #[inline]
 fn forward<F: Frame>(
     snapshot: &Snapshot,
@@ -97,13 +99,14 @@ fn forward<F: Frame>(
     Ok(())
 }
 
-/// Why a packet is slow although a flow is nothing but its route: what `parse` has found, or that there is no route.
+/// Why a packet takes the slow path although rules do not require it: a property that `parse` has found, or a missing
+/// route.
 #[cold]
 fn slow_by_headers(snapshot: &Snapshot, meta: &Meta) -> SlowReason {
     meta.slow_by_itself().or_else(|| not_routable(snapshot, meta)).unwrap_or_else(|| meta.slow_as_control())
 }
 
-/// Why no packet is forwarded by its route alone with this configuration.
+/// Why this configuration does not allow forwarding by the route alone.
 #[cold]
 fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
     if !snapshot.settings.allow_fast_path {
@@ -139,7 +142,7 @@ fn plain_route(snapshot: &Snapshot, src: u32, dst: u32) -> Result<(&Interface, u
     Ok((out, next_hop, port))
 }
 
-/// Port and neighbour that lead to a destination; `None` when that takes more than a look.
+/// Port and adjacency of the route to a destination; `None` if they are not known without further work.
 pub(crate) fn egress<F>(
     snapshot: &Snapshot,
     state: &WorkerState<F>,
@@ -149,8 +152,8 @@ pub(crate) fn egress<F>(
     Some((out.port?, state.adjacencies.get((out.row, next_hop))?))
 }
 
-/// The interface that packets to a destination leave by, which is up, and their next hop; or why they are not forwarded by
-/// their route alone.
+/// The out-interface for a destination, which is up, and the next hop; or the reason why packets to it are not
+/// forwarded by their route alone.
 #[inline]
 fn route(snapshot: &Snapshot, dst: u32) -> Result<(&Interface, u32), SlowReason> {
     let (interface, next_hop) = match snapshot.lookup(dst) {

@@ -1,5 +1,5 @@
-//! Steering of received frames to the worker that owns their flow, by a hash of addresses and ports. A frame of another
-//! worker is handed over as it was received and parsed only there.
+//! Steering of received frames to the worker that owns their flow, by a hash of addresses and ports. A frame of a flow
+//! of another worker is handed over unparsed, and parsed only there.
 
 use tollway_wire::{field, ipv4};
 
@@ -12,11 +12,11 @@ use crate::pipeline::handover::{Handover, HandoverContents};
 /// Bytes of a frame with an IPv4 header without options, up to the ports behind it.
 const PORTS_END: usize = 38;
 
-/// Steers the frames of a burst; its settings are read once for all of them.
+/// Steering of the frames of a burst. The settings are read once for all of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Steering {
     worker: u32,
-    /// 1 when every frame is to be parsed here.
+    /// Number of workers; 1 if every frame is to be parsed by this worker.
     workers: u32,
 }
 
@@ -29,11 +29,11 @@ impl Steering {
     /// Every frame is parsed where it was received.
     pub(crate) const OFF: Self = Self { worker: 0, workers: 1 };
 
-    /// Adds a frame received on `port` to the batch, or gives it back with the worker that is to have it; `vnet` is
-    /// the offload state as received.
+    /// Adds a frame received on `port` to the batch, or returns it with the worker to which it has to be handed over.
+    /// `vnet` is the offload state as received.
     ///
-    /// A frame whose owner is not known from these headers goes into the batch, and so does what comes after it in the same
-    /// batch, which else might overtake it.
+    /// A frame whose owner is not known from these headers is added to the batch, and so are all later frames of the
+    /// batch, which might overtake it otherwise.
     #[inline]
     pub fn steer<F: Frame>(
         self,
@@ -60,8 +60,8 @@ impl Steering {
     }
 }
 
-/// The worker that [`crate::packet::tuple::steer`] gives a TCP or UDP packet over IPv4 that is whole and has no options;
-/// `None` of all others. Whether the packet is in order is for its owner to say.
+/// The worker that [`crate::packet::tuple::steer`] returns for a TCP or UDP packet over IPv4 that is not a fragment and
+/// has no options; `None` for all others. The owner checks whether the packet is valid.
 #[inline]
 fn owner(head: &[u8], workers: u32) -> Option<u32> {
     let head: &[u8; PORTS_END] = head.first_chunk()?;

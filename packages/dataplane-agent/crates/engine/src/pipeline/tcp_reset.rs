@@ -10,8 +10,8 @@ use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// Answers a TCP segment with a reset (RFC 9293 §3.5.2, group 1): from nowhere a reset that the peer
-/// accepts. Never answers a reset.
+/// Answers a TCP segment with a reset as if no connection existed (RFC 9293 §3.5.2, group 1), so that the peer accepts
+/// it. Never answers a reset.
 pub(crate) fn send_reset<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,

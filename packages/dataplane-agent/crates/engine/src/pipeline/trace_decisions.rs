@@ -17,14 +17,14 @@ use crate::pipeline::state::WorkerState;
 use crate::qos::forest::RowPart;
 use crate::snapshot::Snapshot;
 
-/// Addresses and ports with which a packet came in, and those by which a filter may know it, where a stage
-/// has brought them to light: its own, and what its connection makes of them.
+/// The received tuple of a packet, and the tuple by which a filter may match it: the received one, or the one after the
+/// translation of its connection. `None` if this stage has not found them.
 pub(super) fn as_it_came<F>(stage: Stage, state: &WorkerState<F>, meta: &Meta) -> Option<(Tuple, Tuple)> {
     if meta.is(flag::ARP) {
         return None;
     }
     match stage {
-        // A packet that has left a queue is complete.
+        // A packet with another verdict has left a queue and is complete.
         Stage::Parse if matches!(meta.verdict, Verdict::Continue | Verdict::Drop(_)) => {
             Some((meta.tuple, meta.tuple))
         }
@@ -97,7 +97,7 @@ pub(super) fn decision<F: Frame>(
         }
         Stage::ManglePre | Stage::Mangle | Stage::ManglePost if asked => {
             let new = new_rows(state, seen, meta);
-            // The connection's mark is known from the first of these stages on.
+            // The connection mark is known only from the first of these stages on.
             let before = if stage == Stage::ManglePre {
                 Meta { connection_mark: meta.connection_mark_before, ..*seen }
             } else {
@@ -148,7 +148,8 @@ pub(super) fn decision<F: Frame>(
         Stage::Queue if !meta.queue.is_none() || meta.verdict != seen.verdict => {
             in_queue(snapshot, state, (seen, meta), rows)
         }
-        // ARP packets are not traced; other stages say nothing of packets whose verdict stood before them.
+        // ARP packets are not traced. The other stages have no decision about packets whose verdict was final before
+        // them.
         Stage::Arp
         | Stage::Parse
         | Stage::Fragment
@@ -170,7 +171,7 @@ pub(super) fn decision<F: Frame>(
     }
 }
 
-/// The rules that a packet has hit between two moments.
+/// The rows of the rules that a packet has hit between `seen` and `meta`.
 pub(super) fn new_rows<F>(state: &WorkerState<F>, seen: &Meta, meta: &Meta) -> Vec<RowId> {
     let before = state.paths.rows_of(seen.path).len();
     state.paths.rows_of(meta.path).split_off(before)
@@ -202,7 +203,7 @@ fn from_cache<F>(state: &WorkerState<F>, meta: &Meta, rows: &mut Vec<RowId>) -> 
     })
 }
 
-/// The NAT rules that a packet has just matched: those of its connection, if it was the first of it.
+/// Takes the rows of the NAT rules that matched for the connection of a packet, if the packet is its first.
 fn take_rules(nat: &mut Vec<(ConnRef, RowId)>, meta: &Meta) -> Vec<RowId> {
     let (own, others) = nat.drain(..).partition(|(conn, _)| Some(*conn) == meta.conn);
     *nat = others;
@@ -224,7 +225,8 @@ fn translation(destination: bool, seen: &Meta, meta: &Meta, no_rule: bool) -> Op
     }
 }
 
-/// Whether a route was looked up for a packet: not for one to a group, nor for one dropped for its source address before.
+/// Whether a route was looked up for a packet: not if its destination is a group address, nor if it was dropped for its
+/// source address before.
 fn has_looked_up(meta: &Meta, dst: u32) -> bool {
     const BEFORE: [DropReason; 2] = [DropReason::MartianSource, DropReason::ReversePath];
     !is_group(dst) && !BEFORE.iter().any(|reason| meta.verdict == Verdict::Drop(*reason))
@@ -262,7 +264,7 @@ fn in_queue<F: Frame>(
         return None;
     }
     rows.extend(state.queues.leaves_of(seen.queue).iter().map(|leaf| leaf.row));
-    // A packet in the queue of an interface has passed all others before.
+    // A packet in the queue of an interface has passed all other queues.
     let is_beyond = meta.queue.is_none() && matches!(meta.verdict, Verdict::Held | Verdict::Drop(_));
     if is_beyond && let Verdict::Tx(port) = seen.verdict {
         rows.extend(snapshot.port(port).map(|port| row_of(snapshot, port.interface)));

@@ -1,4 +1,4 @@
-//! Traces of packets: what is known of a packet before and after each stage.
+//! Traces of packets: compares the metadata of a packet before and after each stage, and records the decisions.
 
 use crate::pipeline::trace_decisions::{as_it_came, decision, row_of, row_of_port};
 
@@ -14,7 +14,8 @@ use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// Bits of the serial number of a worker's traced packets; the number of the worker is above them.
+/// Number of low bits of a trace id that are the serial number of the worker's traced packet. The bits above are the
+/// number of the worker plus one.
 const SERIAL_BITS: u32 = 24;
 
 /// Records a stage's decisions about the packets of the batch.
@@ -93,12 +94,12 @@ impl Tracer {
             if stage == Stage::Queue {
                 self.record_dequeue(state, &mut packet.meta);
             } else {
-                // The worker in whose queue it waited traces no more.
+                // The packet waited in the queue of a worker that no longer traces it.
                 packet.meta.trace = 0;
             }
             return;
         }
-        // That it was dequeued has been recorded; the packet may take part in a further pass.
+        // The dequeue has been recorded already; the packet may be in a further pass.
         if packet.meta.trace != 0 && packet.meta.queue == QueueRef::DONE {
             return;
         }
@@ -134,11 +135,12 @@ impl Tracer {
                 self.waiting.push(WaitingPacket { id: meta.trace, part: meta.trace_part, since: state.now });
             }
         }
-        // A packet that has left its queue for another worker may take part in a further pass, with less metadata.
+        // A packet that was dequeued and is handed over to another worker may be in a further pass, with less metadata.
         record.seen = Meta { slow: meta.slow.or(record.seen.slow), ..*meta };
     }
 
-    /// A packet has left the queue of this worker in which it waited, and has a tag instead of its number.
+    /// Records that a packet has left a queue of this worker. The packet has a tag instead of its trace id, and gets
+    /// the id back.
     fn record_dequeue<F>(&mut self, state: &WorkerState<F>, meta: &mut Meta) {
         let Some(waited) = self.waiting.take(tag(meta.trace)) else {
             meta.trace = 0;
@@ -159,11 +161,11 @@ impl Tracer {
             Verdict::Drop(reason) => tell(Decision::Dropped(reason)),
             _ => {}
         }
-        // The reason was known in this batch; the queue has not kept it.
+        // The slow reason is kept from the record, as the queue does not keep it.
         record.seen = Meta { slow: record.seen.slow, ..*meta };
     }
 
-    /// Tells of packets that ended where they waited.
+    /// Records packets that were dropped or answered while they waited.
     fn ends<F>(&mut self, state: &mut WorkerState<F>) {
         for (tag, reason) in state.queues.ended.take() {
             // The end of a packet that the stage itself has dropped is recorded already.
@@ -186,7 +188,7 @@ impl Tracer {
         }
     }
 
-    /// Begins a record, if a filter describes the packet and there is room.
+    /// Begins a record if a filter matches the packet and there is room.
     fn begin<F>(
         &mut self,
         snapshot: &Snapshot,
@@ -226,7 +228,8 @@ impl Tracer {
     }
 }
 
-/// A packet that was complete has come to a queue: that it was sent, or given to a service, is for the queue to say.
+/// Replaces the last decision of a complete packet that has come to a queue: the queue stage records whether it was
+/// sent or delivered.
 fn come_to_queue(record: &mut TraceRecord) {
     if let Some(step) = record.steps.last_mut()
         && matches!(step.decision, Decision::Complete | Decision::Delivered)
@@ -235,8 +238,8 @@ fn come_to_queue(record: &mut TraceRecord) {
     }
 }
 
-/// The record of a packet in the batch. One that came from another worker, or has waited, gets a further
-/// part.
+/// The record of a packet in the batch. A packet that came from another worker, or has waited, gets a record with a
+/// further part number.
 fn find<'a, F>(
     live: &'a mut Vec<TraceRecord>,
     blank: &mut Vec<TraceRecord>,
@@ -258,7 +261,7 @@ fn find<'a, F>(
         (record.id, record.part, record.traces) = (id, meta.trace_part, 0);
         (record.at, record.worker, record.tuple) = (state.now, state.worker, meta.tuple);
         record.out_interface = 0;
-        // Before the stage at which it came to light it stood thus.
+        // The verdict that the packet had before this stage.
         let verdict = match (stage, meta.verdict) {
             (Stage::Emit, _) => Verdict::Forward,
             (_, Verdict::Drop(_)) => Verdict::Continue,

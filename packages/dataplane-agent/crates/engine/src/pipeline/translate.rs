@@ -1,4 +1,4 @@
-//! The translation of a packet's connection, written into its frame.
+//! Writes the translation of a packet's connection into its frame.
 
 use tollway_wire::ipv4;
 
@@ -9,7 +9,8 @@ use crate::packet::verdict::DropReason;
 use crate::packet::{Packet, flag};
 use crate::pipeline::state::WorkerState;
 
-/// Gives a packet the translation of its connection. `fragmented`: it leaves in fragments.
+/// Translates the headers of a packet, if its connection is translated. `fragmented`: the packet will leave in
+/// fragments.
 pub(crate) fn translate<F: Frame>(
     state: &WorkerState<F>,
     packet: &mut Packet<F>,
@@ -38,8 +39,8 @@ pub(crate) fn translate<F: Frame>(
     if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
 }
 
-/// Translates a TCP or UDP packet that is no fragment and has its headers at fixed offsets, as nearly all packets.
-/// `false`, with nothing changed, for other packets and when the connection is gone.
+/// Translates a TCP or UDP packet that is no fragment and has its headers at fixed offsets, as nearly all packets have.
+/// Returns `false`, and changes nothing, for other packets and if the connection is gone.
 #[inline]
 fn translate_plain<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> bool {
     const OTHERS: u32 = flag::ICMP_ERROR | flag::FRAGMENT | flag::OPTIONS;

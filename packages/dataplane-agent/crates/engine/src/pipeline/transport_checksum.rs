@@ -1,4 +1,4 @@
-//! The checksum of the transport header, checked where it decides what becomes of a connection.
+//! Verifies the transport checksum of packets that change the state of a connection.
 
 use tollway_wire::{checksum, field, ipv4, tcp, udp};
 
@@ -6,13 +6,13 @@ use crate::ids::NO_ENTRY;
 use crate::packet::frame::Frame;
 use crate::packet::{Packet, flag};
 
-/// Whether the checksum of a packet that opens, closes or resets its connection, or is an ICMP error, is right: the
-/// receiver discards a damaged one, and the connection does not change. Other packets can only move windows. Linux
-/// checks all packets (`nf_conntrack_checksum`).
+/// Whether the transport checksum of a packet is right, if the packet opens, closes or resets its connection or is an
+/// ICMP error: the receiver discards a damaged packet, so the connection must not change. Other packets can only move
+/// windows. Linux checks all packets (`nf_conntrack_checksum`).
 #[inline]
 pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     let Packet { frame: Some(frame), vnet, meta } = packet else { return true };
-    // The sum of a part of a packet is not known; the others were summed by the device, or will be.
+    // The checksum of a fragment cannot be verified. The device has verified the others, or will complete them.
     let checksum_unknown = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
     let matters = match meta.tuple.protocol {
         ipv4::TCP => meta.tcp_flags_or_icmp_type & tcp::flag::CONTROL != 0,
@@ -26,7 +26,7 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     let head = frame.head();
     let transport = head.get(l4..l3 + meta.l3_len as usize);
     let ip: Option<&[u8; ipv4::HEADER]> = head.get(l3..).and_then(|rest| rest.first_chunk());
-    // A long packet is not in one piece.
+    // The payload of a long packet is not contiguous.
     let (Some(mut transport), Some(ip)) = (transport, ip) else { return true };
     if meta.tuple.protocol == ipv4::ICMP {
         return checksum::sum(transport) == u16::MAX;

@@ -27,7 +27,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
         entered += 1;
         let received = packet.frame.as_ref().map(|frame| frame.head()).and_then(|head| {
-            // The station that sent the frame may be another: clusters hide their address from switches so.
+            // The source of the Ethernet header may differ from the ARP sender: clusters hide their address from
+            // switches in this way.
             Some(arp::Repr::parse(&arp::Packet::new_checked(head.get(ethernet::HEADER..)?).ok()?))
         });
         let interface = snapshot.interface(packet.meta.in_interface);
@@ -67,7 +68,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// Learns from a packet; says how it counts, and whether it is to be answered.
+/// Learns the neighbour from an ARP packet. Returns the reason under which the packet counts, and whether it is to be
+/// answered.
 fn judge<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -89,8 +91,8 @@ fn judge<F>(
         _ => LearnedFrom::Announcement,
     };
     let plausible = packet.sender_addr != 0 && !snapshot.is_local(packet.sender_addr);
-    // Stations outside the networks of the interface, on-link gateways for example, are known only if a route leads to
-    // them and the router has asked: who asks from there makes himself no neighbour.
+    // Stations outside the networks of the interface, on-link gateways for example, are not learned from their own
+    // requests: they become neighbours only if a route leads to them and the router has asked.
     let asks_from_outside = how == LearnedFrom::Request && !interface.reaches(packet.sender_addr);
     if plausible && !asks_from_outside && interface.arp != ArpMode::ReplyOnly {
         let (limit, now) = (snapshot.settings.max_neighbor_entries, state.now);
@@ -118,7 +120,7 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
     // A proxy ARP answer from a router that does not forward would cut the target off.
     let egress = || snapshot.egress_interface(target).filter(|_| snapshot.settings.ip_forward);
     match interface.arp {
-        // Its own addresses on other interfaces are among what can be reached through it.
+        // The router's own addresses on other interfaces count as reachable through it.
         ArpMode::ProxyArp => snapshot.is_local(target) || egress().is_some_and(|out| out != in_interface),
         ArpMode::LocalProxyArp => egress().is_some_and(|out| out == in_interface),
         ArpMode::Enabled | ArpMode::Disabled | ArpMode::ReplyOnly => false,

@@ -1,5 +1,5 @@
-//! Which queue takes a packet. Here the destination is the one after its translation, and the source the
-//! one before its own: both directions of a flow are seen from the side of the LAN.
+//! Which queue takes a packet. The destination is taken after, the source before translation, so that queues see the
+//! LAN addresses in both directions of a flow.
 
 use crate::firewall::rules::OutcomeValidity;
 use crate::packet::frame::{Frame, FrameSource};

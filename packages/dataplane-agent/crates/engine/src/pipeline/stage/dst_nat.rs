@@ -1,4 +1,4 @@
-//! Destination translation: before a packet is routed.
+//! Destination translation, before a packet is routed.
 
 use crate::packet::frame::{Frame, FrameSource};
 use crate::pipeline::nat;

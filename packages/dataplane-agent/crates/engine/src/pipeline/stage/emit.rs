@@ -36,8 +36,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// Puts packets whose next hop is resolved, or has failed to be, in front of the batch and of its slow packets, as they are
-/// older.
+/// Inserts packets whose next hop has been resolved, or has failed, at the front of the pass and of its slow packets,
+/// as they are older.
 fn requeue_resolved<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) {
     let mut resolved = 0;
     let neighbors = &state.shared.neighbors;
@@ -57,7 +57,8 @@ fn requeue_resolved<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) 
     }
 }
 
-/// Sends one packet on its way. `last` is where the one before went, which most packets of a batch do, too.
+/// Writes the headers of a packet and sets its port. `last` is the link-layer destination of the previous packet, which
+/// most packets of a batch share.
 #[inline]
 fn transmit<F: Frame>(
     snapshot: &Snapshot,
@@ -111,7 +112,7 @@ fn transmit<F: Frame>(
     if !too_long {
         meta.verdict = Verdict::Tx(port);
     } else if !fragmented {
-        // Smaller segments carry the same bytes.
+        // A TCP super-frame is sent with smaller segments instead.
         let payload = meta.l3_len.saturating_sub(meta.headers());
         packet.vnet.gso_size = (u32::from(out.mtu).saturating_sub(meta.headers())).max(8) as u16;
         meta.segments = packet.vnet.segments(payload as usize);
@@ -135,7 +136,7 @@ fn link_address<F: Frame>(
     out: &Interface,
     packet: &mut Packet<F>,
 ) -> Result<[u8; 6], Wait> {
-    // `install` has asked for no neighbour of such a packet.
+    // `install` does not resolve the next hop of such a packet.
     if packet.meta.adjacency == NONE
         && let Some(mac) = chosen_station(out, packet)
     {
@@ -156,7 +157,7 @@ fn link_address<F: Frame>(
             Adjacency::Ready(mac) | Adjacency::Stale(mac) => return Ok(mac),
             Adjacency::Incomplete => return Err(Wait::Hold),
             Adjacency::Failed => return Err(Wait::Failed),
-            // Forgotten while the packet waited: ask again.
+            // The adjacency was removed while the packet waited: resolve it again.
             Adjacency::Gone if attempt == 0 && meta.adjacency != NONE => {
                 resolve(snapshot, state, meta);
             }
@@ -166,7 +167,7 @@ fn link_address<F: Frame>(
     Err(Wait::Failed)
 }
 
-/// Lets a packet wait for its next hop.
+/// Holds a packet until its next hop is resolved.
 fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
     let adjacency = packet.meta.adjacency;
     let frame = packet.frame.take();
@@ -177,7 +178,7 @@ fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
     }
 }
 
-/// Sends the ARP requests that came up.
+/// Sends the pending ARP requests.
 pub(crate) fn request<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,

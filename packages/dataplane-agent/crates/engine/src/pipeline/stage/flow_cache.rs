@@ -1,8 +1,8 @@
 //! The fast path: looks up the flow entry of a packet and applies its cached action. Other packets are left to the stages
 //! that follow, or handed over to the worker that owns their flow.
 //!
-//! While some packets are worked on, the memory that later ones need is on its way: the key lines and the connections of
-//! the next few, the hash buckets of those a little later.
+//! While packets are processed, the memory that later packets need is prefetched: the flow keys and connections of the
+//! next few, and the hash buckets of those after them.
 
 use tollway_wire::{ipv4, tcp};
 
@@ -42,8 +42,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     sent + forward_tracked(snapshot, state, batch, source)
 }
 
-/// Hands packets over that are steered to other workers, before this worker's table is looked up: all packets of a flow
-/// pass its home, even if the flow has moved from there, so that none overtakes another. Returns the number of packets.
+/// Hands packets over that are steered to other workers, before the table of this worker is looked up. All packets of a
+/// flow pass its home worker, even if the flow has moved from there, so that none overtakes another. Returns the number
+/// of packets.
 fn send_to_home<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
     if state.workers <= 1 {
         return 0;
@@ -64,7 +65,7 @@ fn send_to_home<F>(state: &WorkerState<F>, packets: &mut [Packet<F>]) -> u64 {
     sent
 }
 
-/// Looks up [`TOGETHER`] packets of this pass from one on, as far as there are any.
+/// Looks up the next [`TOGETHER`] packets of this pass, starting at index `from`.
 #[inline(never)]
 fn look_up_some<F>(state: &WorkerState<F>, batch: &mut Batch<F>, from: usize) {
     let some = from.min(batch.end)..batch.end.min(from + TOGETHER);
@@ -73,7 +74,7 @@ fn look_up_some<F>(state: &WorkerState<F>, batch: &mut Batch<F>, from: usize) {
     }
 }
 
-/// Finds the entry that a packet may have by its hash, and prefetches that entry and its connection.
+/// Finds the candidate entry of a packet by its hash, and prefetches that entry and its connection.
 #[inline]
 fn look_up<F>(state: &WorkerState<F>, packet: &mut Packet<F>) {
     let meta = &mut packet.meta;
@@ -93,8 +94,9 @@ fn changes_state(meta: &Meta) -> bool {
     meta.tcp_flags_or_icmp_type & tcp::flag::CONTROL != 0 && meta.tuple.protocol == ipv4::TCP
 }
 
-/// Forwards packets with a valid cached action, and puts the others into `batch.slow`. Returns the number of both.
-// A function of its own, with the registers to itself.
+/// Forwards packets with a valid cached action, and puts the others into `batch.slow`. Returns the number of all of
+/// them.
+// Not inlined, so that it has all registers to itself.
 #[inline(never)]
 fn forward_tracked<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -144,8 +146,8 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
     entered
 }
 
-/// Puts a packet into `batch.slow`, unless its flow is another worker's.
-// A call, which leaves its registers to the packets that are forwarded.
+/// Puts a packet into `batch.slow`, or hands it over if its flow belongs to another worker.
+// Not inlined, so that it takes no registers from the loop that forwards packets.
 #[inline(never)]
 fn take_slow_path<F: Frame>(
     state: &mut WorkerState<F>,
@@ -177,7 +179,7 @@ enum Applied {
     Slow(SlowReason),
 }
 
-/// Why a packet is slow that `parse` has marked so.
+/// Why a packet takes the slow path that `parse` has marked as slow.
 fn slow_by_headers(meta: &Meta) -> SlowReason {
     if let Some(reason) = meta.slow_by_itself() {
         reason
@@ -188,7 +190,7 @@ fn slow_by_headers(meta: &Meta) -> SlowReason {
     }
 }
 
-/// Why the entry of a packet does not hold for it: there is none, or something that it depends on has changed.
+/// Why a packet has no valid entry: there is none, or something on which it depends has changed.
 #[cold]
 fn slow_without_entry<F>(state: &WorkerState<F>, meta: &Meta) -> SlowReason {
     if let Some(reason) = meta.slow_by_itself() {
@@ -205,7 +207,7 @@ fn slow_without_entry<F>(state: &WorkerState<F>, meta: &Meta) -> SlowReason {
     }
 }
 
-/// Why a packet is slow whose entry holds, but which its connection does not take on the fast path.
+/// Why a packet with a valid entry takes the slow path because of the state of its connection.
 fn slow_by_connection(meta: &Meta, status: Status) -> SlowReason {
     if meta.tuple.protocol != ipv4::TCP {
         SlowReason::BehindSlowPacket
@@ -265,7 +267,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         if let Err(reason) = track_out_of_order_or_closing(snapshot, state, packet) {
             return Applied::Slow(reason);
         }
-        // Tracking needed the whole table; entry and hot state, borrowed again, hold the same action.
+        // Tracking needs the whole table, so entry and hot state are borrowed again; the action is the same.
         let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
         let Some((entry, hot)) = state.table.flow_mut(meta.entry) else { return GONE };
         (frame, vnet, meta, entry, hot)
@@ -297,8 +299,8 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     Applied::Done
 }
 
-/// Tracks a packet that is out of order, or changes more than windows and timers, if it closes its connection or comes
-/// while that is being closed. Otherwise nothing is done, and the packet is slow for the reason returned.
+/// Tracks a packet that is out of order, or that closes its connection or arrives while the connection is being closed.
+/// Otherwise changes nothing and returns the reason for which the packet takes the slow path.
 #[cold]
 #[inline(never)]
 fn track_out_of_order_or_closing<F: Frame>(
@@ -309,11 +311,11 @@ fn track_out_of_order_or_closing<F: Frame>(
     let entry = packet.meta.entry;
     let status = state.table.connection_at(entry).map_or(Status::default(), |hot| hot.status);
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-    // Read again: a reference to what the fast path has read would keep that out of registers there.
+    // Read again: passing a reference would force the fast path to keep the value in memory.
     let Some(transport) = Transport::read(&packet.meta, head) else {
         return Err(slow_by_connection(&packet.meta, status));
     };
-    // With FastTrack as RouterOS has it, what closes a connection meets the rules.
+    // With `fasttrack-mode=bypass`, as in RouterOS, packets that close a connection are subject to the rules.
     if snapshot.fasttrack_bypasses() && packet.meta.closes() && status.fasttrack() {
         return Err(SlowReason::TcpControl);
     }
@@ -328,7 +330,7 @@ fn track_out_of_order_or_closing<F: Frame>(
 }
 
 /// Writes the new headers.
-// A call, into which the translation is inlined: the other way round `engine/stateful-64k` is some 3 % slower.
+// Not inlined, while the translation is inlined into it: the other way round `engine/stateful-64k` is about 3 % slower.
 #[inline(never)]
 fn rewrite(
     meta: &Meta,
@@ -341,7 +343,7 @@ fn rewrite(
     if let Some(dscp) = action.new_dscp() {
         set_dscp(head.get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
     }
-    // The headers of nearly all packets have fixed places, which need no further looking at bounds.
+    // Nearly all packets have their headers at fixed offsets, which need no further bounds checks.
     let plain = meta.l4 == 34 && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
     if plain && let Some(head) = head.first_chunk_mut() {
         apply_plain(action, head, meta.tuple.protocol, needs_csum);
@@ -356,8 +358,9 @@ fn rewrite(
     write_link(head, dst_mac, src_mac);
 }
 
-/// Lets the rules from the resume point on decide about a packet of a cached flow.
-// A call: in line, `engine/stateful-64k`, where no packet comes here, takes 0.7 % more instructions.
+/// Evaluates the rules from the resume point on for a packet of a cached flow, and forwards or ends the packet
+/// accordingly.
+// Not inlined: otherwise `engine/stateful-64k`, in which no packet takes this branch, takes 0.7 % more instructions.
 #[inline(never)]
 fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,

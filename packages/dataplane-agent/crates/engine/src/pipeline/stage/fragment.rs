@@ -17,7 +17,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         return 0;
     }
     let mut entered = 0;
-    // Fragments that waited are appended, with their ports known.
+    // Fragments that have waited are appended; their ports are known.
     let end = batch.packets.len();
     for index in batch.first..end {
         let Some(packet) = batch.packets.get_mut(index) else { break };
@@ -29,7 +29,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             continue;
         }
         entered += 1;
-        // All fragments of a datagram are steered to one worker, which need not be that of its flow.
+        // All fragments of a datagram are steered to one worker, which need not be the owner of the flow.
         let bare = Tuple { src_port: 0, dst_port: 0, ..meta.tuple };
         let owner = steer(&Tuple { protocol: 0, ..bare }, state.workers);
         if owner != state.worker {
@@ -52,7 +52,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             more: word & ipv4::MORE_FRAGMENTS != 0,
         };
         if range.offset == 0 && meta.tuple.protocol == ipv4::TCP {
-            // Only the header of the segment is read; its length is known from the other fragments.
+            // Only the header of the segment is read here; the length of its payload is added from the offset of each
+            // fragment.
             let header = Segment::parse(head.get(usize::from(meta.l4)..).unwrap_or_default(), 0);
             meta.sequence = header.map_or(0, |it| it.end().wrapping_sub(u32::from(meta.l4_len)));
         }

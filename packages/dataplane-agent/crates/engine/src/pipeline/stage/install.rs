@@ -1,5 +1,5 @@
-//! The end of all decisions: confirms or abandons connections, resolves next hops, and writes the cached action for
-//! later packets of the flow.
+//! Concludes the decisions about a packet: confirms or abandons its connection, resolves the next hop, and writes the
+//! cached action for later packets of the flow.
 
 use tollway_wire::{ipv4, tcp};
 
@@ -19,7 +19,7 @@ use crate::snapshot::Snapshot;
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    // Most packets of a batch have the next hop of the one before.
+    // Most packets of a batch have the same next hop as the packet before.
     let mut last = (NO_INTERFACE, 0, NONE);
     let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.path != ROOT {
@@ -85,8 +85,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// Ends the cached actions of a connection whose mark is not the one that a packet's rules saw first: neither what
-/// was decided before nor what was decided of this packet holds for the next one.
+/// Invalidates the cached actions of a connection whose mark has changed since the rules of this packet first saw it:
+/// neither earlier decisions nor that about this packet are valid for the next packet.
 fn end_stale_actions<F>(state: &mut WorkerState<F>, meta: &Meta) {
     if let Some(reference) = meta.conn
         && state.table.mark(reference) != meta.connection_mark_before
@@ -105,7 +105,7 @@ fn first_reason(meta: &Meta, reason: SlowReason) -> SlowReason {
     }
 }
 
-/// Stores at the connection why later packets of the direction take the slow path; `None` when this one was cached.
+/// Stores in the connection why later packets of the direction take the slow path; `None` if the action was cached.
 fn store_slow_reason<F>(state: &mut WorkerState<F>, meta: &Meta, reason: Option<SlowReason>) {
     if !meta.is(flag::ICMP_ERROR | flag::ROUTER_REPLY)
         && let Some(conn) = meta.conn.and_then(|reference| state.table.get_mut(reference))
@@ -114,7 +114,7 @@ fn store_slow_reason<F>(state: &mut WorkerState<F>, meta: &Meta, reason: Option<
     }
 }
 
-/// Writes the flow entry of the packet's direction, if the decision can be cached; else returns why it cannot.
+/// Writes the flow entry of the packet's direction if the decision can be cached. Otherwise returns the reason why not.
 fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Result<(), SlowReason> {
     if meta.origin != Origin::Port || meta.hook != Hook::Forward {
         return Err(SlowReason::FromRouter);
@@ -152,16 +152,16 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if hot.version != meta.conn_version {
         return Err(SlowReason::Stale);
     }
-    // The rules' outcome for a SYN, FIN or RST is not valid for the packets that are not evaluated.
+    // The outcome of the rules for a SYN, FIN or RST is not valid for the packets that bypass the rules.
     if snapshot.fasttrack_bypasses() && hot.status.fasttrack() && !meta.is(flag::BYPASS) {
         let installed = state.table.installed(reference.slot << 1 | meta.direction as u32);
         return installed.map(drop).ok_or(SlowReason::TcpControl);
     }
-    // The answer changes the state that rules see.
+    // The first reply changes the connection state that rules see.
     if meta.tuple.protocol == ipv4::TCP && !hot.status.seen_reply() {
         return Err(SlowReason::Handshake);
     }
-    // SYN segments are never forwarded by an entry, and what makes them special concerns no others.
+    // An entry never forwards SYN segments, and the outcome of the rules for a SYN need not be that for other segments.
     if meta.resume != 0
         && meta.tuple.protocol == ipv4::TCP
         && meta.tcp_flags_or_icmp_type & tcp::flag::SYN != 0

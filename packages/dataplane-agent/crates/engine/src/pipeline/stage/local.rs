@@ -1,5 +1,5 @@
-//! Packets for the router itself: answers echo requests (those with a queue when it dequeues them), and delivers all
-//! others to the TAP of the interface.
+//! Packets for the router itself: answers echo requests (after they have left their queue, if they have one), and
+//! delivers all other packets to the TAP of the interface.
 
 use tollway_wire::{icmp, ipv4};
 

@@ -1,4 +1,5 @@
-//! Mangle: input, forward or output; and what skips it with `fasttrack-mode=bypass`.
+//! Mangle: the chains input, forward or output. Marks the packets that skip rules and queues with
+//! `fasttrack-mode=bypass`.
 
 use crate::firewall::rules::TableKind;
 use crate::flow::paths::ROOT;
@@ -30,8 +31,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     })
 }
 
-/// Whether a packet skips the rules, and later the queues but those of the interface. Counted with the fasttracked
-/// ones.
+/// Whether a packet skips the rules, and later all queues except those of the interface. Counts it as fasttracked.
 fn bypasses<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) -> bool {
     if meta.hook != Hook::Forward || !may_bypass(snapshot, state, meta) {
         return false;

@@ -1,4 +1,4 @@
-//! Bytes to [`Meta`]: Ethernet, IPv4 and the front of the transport header.
+//! Parses frames into [`Meta`]: Ethernet, IPv4 and the front of the transport header.
 
 use tollway_wire::ipv4::option::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
@@ -40,7 +40,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         } else if tracking {
             packet.meta.hash = state.table.hash_of(&packet.meta.key);
         }
-        // The buckets of the others are fetched while these are looked up.
+        // Only the buckets of the first packets are prefetched here; `flow_cache` prefetches the others.
         if tracking && place < PREFETCH_DISTANCE {
             state.table.prefetch_bucket(packet.meta.hash);
         }
@@ -48,7 +48,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// Parses any packet that [`parse_plain`] left, and computes its key and hash. `false` if it was dropped.
+/// Parses any packet that [`parse_plain`] does not handle, and computes its key and hash. Returns `false` if it was
+/// dropped.
 // Out of line: most packets are plain.
 #[inline(never)]
 fn parse_and_identify<F: Frame>(
@@ -72,7 +73,7 @@ fn parse_and_identify<F: Frame>(
 /// recirculated packet is left as it is.
 ///
 /// # Errors
-/// The drop reason of a packet that cannot go on.
+/// The reason for which the packet is dropped.
 fn parse_general<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -104,8 +105,8 @@ fn parse_general<F: Frame>(
     Ok(())
 }
 
-/// Takes off a tag that gives the frame a priority and no VLAN: one with VID 0 (IEEE 802.1Q-2018 table 9-2). `false`,
-/// with nothing changed, for the tag of a VLAN, and where another tag is behind it.
+/// Removes a priority tag, that is, a tag with VID 0 (IEEE 802.1Q-2018 table 9-2). Returns `false`, and changes
+/// nothing, for the tag of a VLAN, or if another tag follows.
 #[cold]
 fn take_priority_tag<F: Frame>(packet: &mut Packet<F>) -> bool {
     let Some(frame) = packet.frame.as_mut() else { return false };
@@ -128,9 +129,9 @@ fn take_priority_tag<F: Frame>(packet: &mut Packet<F>) -> bool {
 /// Bytes of a frame with an IPv4 header without options and a TCP header without options.
 const PLAIN: usize = ethernet::HEADER + ipv4::HEADER + TCP_HEADER as usize;
 
-/// Parses what nearly all packets are: TCP or UDP, no fragment, for the router's link-layer address, without IP
-/// options, valid, and with no reason for the slow path. The result is that of [`parse`], with one branch for all
-/// checks. `false`, with nothing changed, for any other packet.
+/// Parses a plain packet, as nearly all are: valid TCP or UDP to the router's link-layer address, not a fragment,
+/// without IP options. The result is that of [`parse`], with one branch for all checks. Returns `false`, and changes
+/// nothing, for any other packet.
 #[inline]
 fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
@@ -198,8 +199,8 @@ const fn is_plain(address: u32) -> bool {
     (first.wrapping_sub(1) < 223) & (first != 127)
 }
 
-/// The configuration may have changed while the packet was between workers: interface numbers follow the
-/// port again.
+/// Sets the in-interface of a packet from another worker again, as the configuration may have changed meanwhile.
+/// Returns `false` if the port is disabled.
 fn arrive<F>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     if packet.meta.origin != Origin::Port {
         return true;
@@ -299,8 +300,8 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
     Ok(())
 }
 
-/// Reads the addresses of a packet that is refused, so that a trace can filter by them. `len` bytes of the frame are
-/// there; the header's own length cannot be trusted.
+/// Reads the addresses of a packet that is refused, so that a trace can filter by them. The frame has `len` bytes; the
+/// total length in the IP header cannot be trusted.
 #[cold]
 fn refuse(meta: &mut Meta, (head, len): (&[u8], usize), reason: DropReason) -> DropReason {
     let ip: Option<&[u8; ipv4::HEADER]> = head.get(ethernet::HEADER..).and_then(|rest| rest.first_chunk());
@@ -318,8 +319,8 @@ fn refuse(meta: &mut Meta, (head, len): (&[u8], usize), reason: DropReason) -> D
     reason
 }
 
-/// Reads ports and flags. `l4` is what is there of the transport header and what follows, `len` how many
-/// bytes there are in all.
+/// Reads ports and flags. `l4` is the contiguous part of the packet from the transport header on, `len` the length of
+/// the whole, bytes.
 #[inline]
 fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropReason> {
     match meta.tuple.protocol {

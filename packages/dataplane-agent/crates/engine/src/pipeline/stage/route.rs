@@ -1,4 +1,4 @@
-//! Routing: to the router itself, or out of an interface by a next hop.
+//! Routing: decides whether a packet is for the router itself, or leaves by an interface and a next hop.
 
 use tollway_config::dataplane::RpFilter;
 
@@ -110,7 +110,7 @@ fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusa
     if snapshot.is_local_or_broadcast(src) {
         return Err((DropReason::MartianSource, None));
     }
-    // A client that asks for its address has none to check.
+    // A DHCP client has no address yet that could be checked.
     if src == 0 {
         return Ok(());
     }

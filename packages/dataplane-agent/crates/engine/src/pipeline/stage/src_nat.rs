@@ -1,4 +1,4 @@
-//! Source translation: after the filter has accepted a packet.
+//! Source translation, after the filter has accepted a packet.
 
 use crate::packet::frame::{Frame, FrameSource};
 use crate::pipeline::nat;

@@ -1,4 +1,4 @@
-//! Which connection a packet belongs to, and the state that rules see.
+//! Connection tracking: finds the connection of a packet, and the connection state that rules see.
 
 use tollway_config::dataplane::{ConnectionState, RowId};
 use tollway_wire::{field, ipv4};
@@ -69,16 +69,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// Whether a packet without a connection goes against one of this pass that has just opened a connection. With the
-/// next pass that one's way is decided, and whether this one is an answer.
+/// Whether a packet without a connection travels in the reverse direction of a packet of this pass that has just opened
+/// a connection. Only after this pass it is known how that connection is translated, and so whether this packet is a
+/// reply.
 #[inline]
 fn is_first_answer<F>(state: &mut WorkerState<F>, meta: &Meta) -> bool {
-    // What has moved here is translated, so nothing that goes against it answers it.
+    // A flow that has moved here is translated, so a packet with its reversed tuple is not a reply.
     const OTHERS: u32 = flag::RECIRCULATED | flag::FLOW_MIGRATING | flag::ICMP_ERROR;
     meta.entry == NO_ENTRY && !meta.is(OTHERS) && state.table.is_opened_from_other_side(&meta.tuple)
 }
 
-/// Takes a packet, for another pass.
+/// Takes a packet out of this pass, to be recirculated in the next one.
 #[cold]
 fn for_another_pass<F: Frame>(packet: &mut Packet<F>) -> Packet<F> {
     let again = Packet { frame: packet.frame.take(), vnet: packet.vnet, meta: packet.meta };
@@ -115,8 +116,8 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         return None;
     }
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
-        // Its segment's header is in another packet: it belongs to the connection, and moves nothing but the end of what
-        // has been sent, which the peer acknowledges as a whole.
+        // The TCP header is in another fragment. This fragment belongs to the connection and only advances the end of
+        // the data sent, which the peer acknowledges as a whole.
         let ip = head.get(usize::from(meta.l3)..)?;
         let place = u32::from(field::get16(ip, ipv4::offset::FRAGMENT) & ipv4::OFFSET_MASK) * 8;
         let len = meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3));
@@ -133,16 +134,16 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     Some(state.table.track_flow(&flow, &transport, state.now, &snapshot.timeouts))
 }
 
-/// Ends the masqueraded connection of a packet that leaves by another interface now: no answer to the address that it took
-/// would come back. The packet is the first of a new connection, which gets an address of its own; Linux drops it
+/// Ends the masqueraded connection of a packet that now leaves by another interface, as replies to its translated
+/// address would not come back. The packet becomes the first of a new connection with another address; Linux drops it
 /// (nf_nat_oif_changed).
-// Apart from what every packet on the slow path passes.
+// Not inlined, as few packets on the slow path need it.
 #[inline(never)]
 fn replace_masqueraded<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, flow: &Flow<'_>) {
     state.table.replace_masqueraded(flow, |row, address| leaves_by_another(snapshot, row, address));
 }
 
-/// Whether packets to an address leave by an interface, and by another one than that of a row.
+/// Whether packets to an address leave by an interface other than that of `row`.
 fn leaves_by_another(snapshot: &Snapshot, row: RowId, address: Addr) -> bool {
     let Some(address) = address.as_v4().filter(|address| !is_group(*address)) else { return false };
     let out = snapshot.egress_interface(address).and_then(|interface| snapshot.interface(interface));

@@ -1,4 +1,4 @@
-//! Time to live and size of packets that are forwarded (RFC 1812 §5.3.1, RFC 1191 §4).
+//! Checks time to live and size of packets (RFC 1812 §5.3.1, RFC 1191 §4).
 
 use crate::packet::frame::{Frame, FrameSource, Gso, VnetState};
 use crate::packet::verdict::{DropReason, Verdict};

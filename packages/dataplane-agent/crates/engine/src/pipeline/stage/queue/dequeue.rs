@@ -1,4 +1,4 @@
-//! Packets that have waited in a queue and go now.
+//! Packets that leave a queue in which they have waited.
 
 use super::{enqueue_for_port, walk};
 use crate::ids::QueueRef;
@@ -14,8 +14,8 @@ use crate::pipeline::state::WorkerState;
 use crate::qos::queues::Waiting;
 use crate::snapshot::Snapshot;
 
-/// Adds what is due, at most so many packets, to the end of the batch. Replies to echo requests that have
-/// waited are still to take a pass.
+/// Appends at most `most` packets that are due to the batch. Replies to echo requests that have waited have still to
+/// take a pass.
 pub(crate) fn dequeue_at_most<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -42,8 +42,8 @@ pub(crate) fn dequeue_at_most<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Takes a packet that has waited in a leaf to the next, and so on until it has passed all. Returns the reply to an echo
-/// request, which is to take a pass of its own.
+/// Passes a packet that has waited in a leaf through its remaining leaves, until it has to wait again or has passed
+/// all. Returns the reply if it is an echo request; the reply has to take a pass of its own.
 pub(crate) fn resume_path<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -58,13 +58,13 @@ pub(crate) fn resume_path<F: Frame, S: FrameSource<F>>(
     }
     let reply = check_out_interface(snapshot, state, packet);
     enqueue_for_port(state, packet, source);
-    // It may take part in a further pass of the batch.
+    // The packet may be in a further pass of the batch.
     packet.meta.queue = QueueRef::DONE;
     reply
 }
 
-/// Drops a packet that has waited if the interface it was to leave by went down meanwhile. Returns the reply to an echo
-/// request, which is to take a pass of its own.
+/// Drops a packet that has waited if its out-interface went down meanwhile. Returns the reply if it is an echo request;
+/// the reply has to take a pass of its own.
 fn check_out_interface<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -73,7 +73,7 @@ fn check_out_interface<F: Frame>(
     match packet.meta.verdict {
         Verdict::Echo => {
             let reply = answer(state, packet);
-            // Its reply takes its place in the batch.
+            // The reply replaces the request in the batch.
             if let Verdict::Drop(reason) = packet.meta.verdict {
                 state.queues.ended.note(tag(packet.meta.trace), reason);
             }
@@ -87,8 +87,8 @@ fn check_out_interface<F: Frame>(
     }
 }
 
-/// The packet of a frame that was dequeued; its metadata is what the rest of its queue path needs.
-// In line: the packet is then built in the batch, and not copied there.
+/// The packet of a frame that was dequeued. It has only the metadata that the rest of its queue path needs.
+// Inlined, so that the packet is built in the batch and not copied there.
 #[inline(always)]
 pub(crate) fn restore_packet<F>(waiting: Waiting<F>) -> Packet<F> {
     let meta = restored_meta(&waiting);
@@ -106,7 +106,7 @@ fn restored_meta<F>(waiting: &Waiting<F>) -> Meta {
         origin,
         flags,
         queue: waiting.queue,
-        // Headers that are not known count nothing: this is the length of all segments together.
+        // The length of all segments with their headers, as the header lengths are not known any more.
         l3_len: u32::try_from(waiting.bytes).unwrap_or(u32::MAX),
         untranslated_src: waiting.addresses.0,
         tuple,

@@ -1,6 +1,6 @@
-//! Holds packets to the rate of their queues. They are complete: what must wait only waits, here or at the
-//! worker that has the queue. A packet passes its leaves one after the other; behind them is its port, which may have a
-//! queue too.
+//! Limits packets to the rates of their queues. All decisions about the packets have been made: a packet only waits if
+//! it has to, here or at the worker that owns the queue. A packet passes its leaves one after the other, and then the
+//! queue of its port, if it has one.
 
 mod dequeue;
 
@@ -21,7 +21,7 @@ use crate::qos::queues::{EnqueueOutcome, PathStep, Waiting};
 use crate::qos::segment::Layout;
 use crate::snapshot::Snapshot;
 
-/// Packets whose leaves are loaded together.
+/// Number of packets whose leaves are preloaded together.
 const PRELOAD_BATCH: usize = 64;
 
 /// Result of a packet at a leaf.
@@ -58,8 +58,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// Lets the packets of a batch pass their leaves. Returns how many have any. With `TREES` leaves in trees are looked for
-/// before their turn. Two functions, each with the registers to itself.
+/// Passes the packets of a batch through their leaves. Returns how many packets have leaves. With `TREES`, leaves in
+/// class trees are prefetched. Compiled twice, each without inlining, so that each has all registers to itself.
 #[inline(never)]
 fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
     snapshot: &Snapshot,
@@ -99,7 +99,7 @@ fn pass_all<F: Frame, S: FrameSource<F>, const TREES: bool>(
         let is_plain = !port_queues && !meta.queue.is_handover() && meta.verdict != Verdict::Echo;
         let (queue, segments, bytes) = (meta.queue, meta.segments, meta.wire_bytes());
         let step = state.queues.walk::<TREES>(queue, first, segments, bytes, state.now);
-        // Most packets pass, and nothing is to be written for them.
+        // Most packets pass at once, and nothing has to be written for them.
         if step.is_some() || !is_plain {
             finish_unpassed(snapshot, state, batch, index, step, port_queues, source);
         }
@@ -116,8 +116,8 @@ impl LeafResult {
     }
 }
 
-/// Takes a packet of the batch to its verdict that a step of its queue does not let pass at once, or that comes from
-/// another worker, or that may still have to wait for its port, or is an echo request.
+/// Finishes a packet that does not pass its leaves at once, comes from another worker, may have to wait for its port,
+/// or is an echo request.
 #[inline(never)]
 fn finish_unpassed<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -153,31 +153,31 @@ fn finish_unpassed<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Loads the memory that some packets need in their queues, for all of them before the first is handled.
+/// Loads the memory that some packets need in their queues, for all of them before the first is processed.
 #[inline]
 fn preload<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
     let leaves = packets.iter().filter_map(|packet| state.queues.first(packet.meta.queue));
     let loaded = leaves.clone().fold(0, |loaded, leaf| loaded ^ state.queues.preload(leaf));
-    // The lines are wanted, not what they hold.
+    // The reads only bring cache lines in; their result is not used.
     std::hint::black_box(loaded);
     if state.queues.frames() != 0 {
         leaves.for_each(|leaf| state.queues.prefetch_end(leaf));
     }
 }
 
-/// The source before and the destination after translation. A packet of the flow cache has the source it
-/// came with; the frame has the destination it leaves with.
+/// The source before and the destination after translation. A packet that the flow cache has forwarded has its received
+/// source in the metadata. The frame has the translated destination.
 fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     let meta = &packet.meta;
-    // Without a translation the source may not have been noted.
+    // Without translation the source need not have been noted.
     let is_tuple = meta.is(flag::FAST) || meta.untranslated_src == 0;
     let src = if is_tuple { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.untranslated_src };
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
     (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
 }
 
-/// Passes a packet through the leaves of its queue until it has to wait. If another worker has one, says which, and what is to go
-/// with it.
+/// Passes a packet through the leaves of its queue until it has to wait. If another worker owns a leaf, returns that
+/// worker and the metadata of the hand-over.
 fn walk<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -208,8 +208,8 @@ fn walk_from<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Acquires the row of a leaf that does not let the packet pass at once, or enqueues the packet there. If another worker
-/// has the row, says which.
+/// Acquires the row of a leaf that does not let a packet pass at once, or enqueues the packet in the leaf. If another
+/// worker owns the row, returns that worker.
 #[cold]
 fn acquire_or_enqueue<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -241,8 +241,8 @@ fn acquire_or_enqueue<F: Frame, S: FrameSource<F>>(
     LeafResult::HeldOrDropped
 }
 
-/// Receives a packet from another worker. The two may be a configuration apart, so the identity of the leaf decides; a
-/// packet whose leaf is gone resumes its path behind it.
+/// Receives a packet from another worker. The two workers may have different configurations, so the leaf is found by
+/// its identity then. A packet whose leaf is gone resumes its path behind it.
 fn receive_handover<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -264,7 +264,7 @@ fn receive_handover<F: Frame, S: FrameSource<F>>(
         None => queues.leaf_of(remaining.leaf),
     };
     let Some(leaf) = leaf.filter(|leaf| !queues.is_unowned(*leaf)) else {
-        // The queue came and went between two configurations.
+        // The leaf does not exist in the configuration of this worker, or this worker does not own it.
         queues.acknowledge_missed(remaining);
         return resume_after_rank(snapshot, state, packet, handover, remaining.rank, source);
     };
@@ -283,8 +283,8 @@ fn receive_handover<F: Frame, S: FrameSource<F>>(
     packet.meta.queue = queue;
     let (segments, bytes, now) = (packet.meta.segments, packet.meta.wire_bytes(), state.now);
     if step.is_none() && handover.generation < snapshot.generation() {
-        // It is of an older configuration, and the queue does not take it any more. Those that waited in it went when
-        // this worker took over the configuration, and what comes next is in another queue.
+        // The packet is of an older configuration, and the leaf is no longer on its path. The packets that waited in
+        // the leaf were sent when this worker took over the configuration, and later packets pass another leaf.
         state.queues.charge(leaf, segments, bytes, now);
         state.queues.leave_handed_over(leaf);
         let rank = state.queues.rank(leaf);
@@ -307,7 +307,8 @@ fn receive_handover<F: Frame, S: FrameSource<F>>(
     walk(snapshot, state, packet, source)
 }
 
-/// Resumes the path of a packet that has passed a leaf of another configuration, of a rank, with what comes later.
+/// Resumes the path of a packet that has passed a leaf of another configuration, with the leaves whose rank is above
+/// `rank`.
 #[cold]
 fn resume_after_rank<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
@@ -330,7 +331,7 @@ fn resume_after_rank<F: Frame, S: FrameSource<F>>(
     walk(snapshot, state, packet, source)
 }
 
-/// Defers a packet that has passed nothing yet while older ones of its flow may be at other workers.
+/// Defers a packet that has passed no leaf yet, while older packets of its flow may be at other workers.
 #[cold]
 fn defer_during_queue_change<F: Frame>(
     snapshot: &Snapshot,
@@ -351,8 +352,8 @@ fn defer_during_queue_change<F: Frame>(
     defer_if_older_pending(snapshot, state, packet, None, addresses);
 }
 
-/// Defers a packet that has passed a leaf of a rank, or none, if older packets of its flow have to be sent first.
-/// Returns whether it waits, or was dropped because there was no room.
+/// Defers a packet if older packets of its flow have to be sent first. `passed` is the rank of the last leaf that it
+/// has passed, if any. Returns whether it waits, or was dropped because there was no room.
 #[cold]
 fn defer_if_older_pending<F: Frame>(
     snapshot: &Snapshot,
@@ -377,7 +378,7 @@ fn defer_if_older_pending<F: Frame>(
     true
 }
 
-/// Enqueues a packet in a leaf; a super-frame segmented if it is long, or finds no room as a whole.
+/// Enqueues a packet in a leaf. A super-frame is segmented if it is long, or if there is no room for the whole.
 fn enqueue<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
@@ -392,7 +393,7 @@ fn enqueue<F: Frame, S: FrameSource<F>>(
     let (final_verdict, segments, bytes) = (meta.verdict, meta.segments, meta.wire_bytes());
     let (fast, own, trace, queue) =
         (meta.is(flag::FAST), meta.is_locally_generated(), tag(meta.trace), path_queue_of(meta));
-    // Only here is it moved, to where it waits.
+    // The frame is moved only here, into the queue.
     let Some(frame) = packet.frame.take() else { return };
     let waiting =
         Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, addresses, queue, enqueued };
@@ -400,7 +401,7 @@ fn enqueue<F: Frame, S: FrameSource<F>>(
     packet.meta.verdict = refusal(held).map_or(Verdict::Held, Verdict::Drop);
 }
 
-/// The queue that goes with what waits: one that its addresses alone would not lead to.
+/// The queue reference that is stored with a waiting frame: only one that cannot be found again by its addresses alone.
 #[inline]
 fn path_queue_of(meta: &Meta) -> QueueRef {
     if matches!(meta.queue.kind(), QueueRefKind::Path(..)) { meta.queue } else { QueueRef::NONE }
@@ -473,12 +474,14 @@ fn refusal(held: EnqueueOutcome) -> Option<DropReason> {
     }
 }
 
-/// Layout of the headers of a super-frame. One that has waited has not been parsed since.
+/// Layout of the headers of a super-frame. After a super-frame has waited, the offsets of its headers are not known and
+/// are read again.
 fn layout(meta: &Meta, head: &[u8], vnet: &VnetState) -> Option<Layout> {
     if meta.l4 == 0 { Layout::of_headers(head, vnet) } else { Layout::of(meta, vnet) }
 }
 
-/// Enqueues a packet that has passed its leaves if its port takes nothing, or others wait for it.
+/// Enqueues a packet that has passed its leaves in the queue of its port, if the port accepts no packets or others wait
+/// for it.
 pub(crate) fn enqueue_for_port<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
