@@ -1,14 +1,15 @@
-//! The cache epoch: a number that changes with everything cached actions depend on and that is not counted on its own
-//! in [`ChangeCounters`]: rules, interfaces, settings, queues and static neighbours. An action of another epoch is not used.
+//! The cache epoch: a number that changes whenever something changes on which cached actions depend and which
+//! [`ChangeCounters`] does not count separately: rules, interfaces, settings, queues and static neighbours. A cached
+//! action of another epoch is not used.
 
 use crate::flow::change_counters::{ChangeCounters, Stamp, StampWindow};
 
-/// The numbers by which a worker decides whether a cached action is valid.
+/// The epoch and the stamp by which a worker decides whether a cached action is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheEpoch {
-    /// Changes with every configuration that decides otherwise than the one before; never 0.
+    /// Number of the epoch. It changes with every configuration that may lead to other decisions; never 0.
     pub number: u32,
-    /// Changes of routes and lists, as they were counted at the start of the batch.
+    /// Count of changes of routes and lists, read at the start of the batch.
     pub stamp: Stamp,
     window: StampWindow,
 }
@@ -25,8 +26,8 @@ impl CacheEpoch {
         self.number = self.number.checked_add(1).unwrap_or(1);
     }
 
-    /// At the start of a batch: reads the counts of changes. `true` when a new epoch began, because no count says which
-    /// flows a change concerns.
+    /// Called at the start of a batch: reads the count of changes. Returns whether a new epoch has begun, because the
+    /// stamps no longer tell which flows a change concerns.
     #[inline]
     pub fn follow(&mut self, change_counters: &ChangeCounters) -> bool {
         let count = change_counters.count();

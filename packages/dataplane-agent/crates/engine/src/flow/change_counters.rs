@@ -1,13 +1,13 @@
-//! Counts of changes of shared tables, from which a worker sees whether a cached action is still right: routes and
-//! address lists change far more often than the configuration, and mostly concern other flows.
+//! Counts of changes of shared tables, by which a worker finds out whether a cached action is still valid. Routes and
+//! address lists change far more often than the configuration, and most changes concern other flows.
 //!
-//! One counter moves with every change. Beside it a slot for each block of destinations, one for each of many
-//! hashes of addresses in lists, and one for each block that networks in lists lie in, holds the count at which
-//! something in it changed last. A cached decision remembers the count at which it was made: while the counter
-//! has not moved it holds, and when it has, the slots it depends on say whether it still does.
+//! One counter is incremented by every change. In addition there are slots: one for each block of destinations, one for
+//! each hash value of list memberships, and one for each block of addresses in which networks in lists lie. A slot
+//! holds the count at which something in it last changed. A cached action stores the count at which it was made. It is
+//! valid while the counter is the same; otherwise the slots on which it depends tell whether it is still valid.
 //!
-//! Writers make a change visible first and count it afterwards. A reader that decided by the old table has the
-//! old count then, and looks again.
+//! Writers make a change visible first and count it afterwards. So a reader that has decided by the old table has the
+//! old count, and checks again.
 
 use std::sync::PoisonError;
 
@@ -17,14 +17,14 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Slots of each kind.
 const SLOTS: usize = 1 << SLOT_BITS;
-/// IPv4 addresses are of one block when the first so many bits of their addresses agree.
+/// Number of leading bits in which the IPv4 addresses of a block agree.
 const BLOCK_BITS: u8 = SLOT_BITS;
 
-/// Count of changes as a decision remembers it: the low half.
+/// Low half of the count of changes, as cached actions store it.
 pub type Stamp = u32;
 
-/// Slots of one kind, and the count at which any of them changed last: while nothing of this kind changes, the slots
-/// are not read.
+/// Slots of one kind, and the count at which any of them last changed: the slots are read only if anything of this kind
+/// has changed.
 #[derive(Debug)]
 struct ChangeStamps {
     newest: AtomicU32,
@@ -70,7 +70,7 @@ pub struct ChangeCounters {
 }
 
 impl ChangeCounters {
-    /// Changes so far. What a reader finds in the shared tables after this call is at least as new.
+    /// Number of changes so far. The shared tables that a reader sees after this call contain at least these changes.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
@@ -82,9 +82,9 @@ impl ChangeCounters {
         self.change(|stamp| self.routes.set_blocks(networks, stamp));
     }
 
-    /// To be called when single addresses have come into lists or gone out of them, and IPv4 networks (as with
-    /// [`Self::routes_changed`]), after the change can be seen. Many changes at once count as one. Networks of IPv6 need
-    /// nothing but that they count, since decisions about it hold only until the next change.
+    /// To be called when single addresses or IPv4 networks (as with [`Self::routes_changed`]) have been added to lists
+    /// or removed from them, after the change can be seen. Many changes at once count as one. IPv6 networks need no
+    /// slots, as cached actions of IPv6 are valid only until the next change.
     pub fn lists_changed(
         &self,
         slots: impl IntoIterator<Item = MembershipSlot>,
@@ -98,7 +98,7 @@ impl ChangeCounters {
         });
     }
 
-    /// Sets slots to the next count before that is published, so that a reader of the count finds the slots set.
+    /// Sets slots to the next count before that count is published, so that a reader of the count finds the slots set.
     fn change(&self, set: impl FnOnce(Stamp)) {
         let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.count.load(Ordering::Relaxed) + 1;
@@ -119,13 +119,13 @@ impl ChangeCounters {
         self.routes.changed_since(block(destination), stamp)
     }
 
-    /// Whether the answer to a question to a list may have changed since `stamp`, unless by a network.
+    /// Whether a list membership may have changed since `stamp`, apart from changes of networks.
     #[inline]
     pub fn list_changed_since(&self, slot: MembershipSlot, stamp: Stamp) -> bool {
         slot != MembershipSlot::NONE && self.lists.changed_since(slot.index(), stamp)
     }
 
-    /// Whether a network that holds an IPv4 address may have come into a list or gone out of one since `stamp`.
+    /// Whether a network that contains an IPv4 address may have been added to a list or removed from one since `stamp`.
     #[inline]
     pub fn listed_network_changed_since(&self, address: u32, stamp: Stamp) -> bool {
         self.networks.changed_since(block(address), stamp)
@@ -138,18 +138,18 @@ fn block(address: u32) -> usize {
     (address >> (32 - BLOCK_BITS)) as usize
 }
 
-/// Stamps are compared as numbers on a circle; see [`StampWindow`] for why none is ever half a circle old. A slot may
-/// be, and then looks newer than it is, which costs a second look at the table.
+/// Stamps are compared modulo 2³². [`StampWindow`] ensures that the stamp of a used action is never 2³¹ changes old. A
+/// slot may be older; it then looks newer than it is, which costs a second look at the table.
 #[inline]
 fn is_newer(slot: &AtomicU32, stamp: Stamp) -> bool {
     (slot.load(Ordering::Relaxed).wrapping_sub(stamp) as i32) > 0
 }
 
-/// Changes, as a power of two, after which a worker decides every flow anew, so that the distance of two stamps never
-/// exceeds half the circle.
+/// Number of changes, as a power of two, after which a worker invalidates every cached action, so that the distance of
+/// two compared stamps is always below 2³¹.
 const WINDOW_BITS: u32 = 30;
 
-/// Quarter of the circle of stamps that the counter is in, as a worker saw it last.
+/// Window of 2³⁰ changes in which the counter was when a worker last read it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StampWindow(u64);
 

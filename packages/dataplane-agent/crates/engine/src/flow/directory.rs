@@ -1,6 +1,6 @@
-//! The directory of flows that are owned by another worker than [`crate::packet::tuple::steer`] names, their *home*.
+//! The directory of flows that are not owned by their *home*, the worker that [`crate::packet::tuple::steer`] returns.
 //!
-//! A reply tuple is allocated only by the worker to which replies are steered. A flow whose reply tuple belongs to
+//! A reply tuple is allocated only by the worker to which replies are steered. A flow whose replies are steered to
 //! another worker moves there with its first packet: its home enters the new owner here before it hands the packet
 //! over. From then on only the owner changes the entry: it passes the flow on or removes it. An entry is never
 //! overwritten, so a flow never has two owners.
@@ -16,7 +16,7 @@ use crate::packet::tuple::Tuple;
 use crate::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 
-/// Loom watches every lock, so there it gets along with two.
+/// Number of shards, each with a lock; only two under loom, which explores every lock.
 const SHARDS: usize = if cfg!(feature = "loom") { 2 } else { 64 };
 /// Number of counters of entries by hash. Where the counter is 0 no shard is locked.
 const COUNTS: usize = if cfg!(feature = "loom") { 2 } else { 1 << 14 };
@@ -25,10 +25,10 @@ const COUNTS: usize = if cfg!(feature = "loom") { 2 } else { 1 << 14 };
 #[derive(Debug)]
 pub struct Directory {
     shards: Box<[Mutex<HashMap<Tuple, u16>>]>,
-    /// Entries by hash; never lower than their number, and raised before an entry is there.
+    /// Number of entries by hash. A count is never below the real number: it is incremented before an entry is added.
     counts: Box<[AtomicU32]>,
     entries: AtomicUsize,
-    /// Directory that is read for tuples that this one does not hold.
+    /// Directory that is looked up for tuples that this one does not contain.
     under: Option<Arc<Directory>>,
 }
 
@@ -45,7 +45,7 @@ fn hash(tuple: &Tuple) -> u32 {
 }
 
 impl Directory {
-    /// An empty one.
+    /// An empty directory.
     pub fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect(),
@@ -69,10 +69,10 @@ impl Directory {
         self.counts.get((hash(tuple) >> 18) as usize % COUNTS)
     }
 
-    /// Writes down that `worker` has the flow of `tuple`.
+    /// Enters `worker` as the owner of the flow of `tuple`.
     ///
     /// # Errors
-    /// The worker that has it, if one does; nothing changes then.
+    /// The worker that owns the flow, if another one does; nothing changes then.
     pub fn try_publish(&self, tuple: Tuple, worker: u32) -> Result<(), u32> {
         self.pass_on(tuple, worker, worker)
     }
@@ -99,7 +99,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes an entry, if `worker` has the flow.
+    /// Removes an entry if `worker` owns the flow.
     pub fn remove(&self, tuple: &Tuple, worker: u32) {
         if let Some(mut shard) = self.shard(tuple)
             && shard.get(tuple).is_some_and(|&owner| u32::from(owner) == worker)

@@ -14,11 +14,11 @@ use tollway_wire::ipv4::{ICMP, TCP, UDP};
 
 use crate::packet::tuple::{Addr, Tuple, steer};
 
-/// Maps that a worker keeps at a time.
+/// Maximum number of maps that a worker keeps.
 const MAPS: usize = 64;
 /// Connections created and removed by a worker in one period. A map that was not used for two periods is dropped.
 const PERIOD: u32 = 1 << 16;
-/// Least number of ports of a range of which every worker may allocate some.
+/// Number of ports from which on every worker may allocate some ports of a range.
 const COVERS_ALL_WORKERS: u32 = 512;
 
 /// The range from which the translation of `port` is chosen, so that a privileged port is translated to a privileged
@@ -41,7 +41,7 @@ pub fn port_count(range: PortRange) -> u32 {
     u32::from(range.to.saturating_sub(range.from)) + 1
 }
 
-/// A reply tuple with another port on the outside; an ICMP identifier is that of both sides.
+/// A reply tuple with another outside port. For ICMP the identifier is set at both ends.
 pub fn with_port(reply: Tuple, port: u16) -> Tuple {
     match reply.protocol {
         ICMP => Tuple { src_port: port, dst_port: port, ..reply },
@@ -79,7 +79,7 @@ type PoolKey = (PortSpace, u16, u16);
 #[derive(Debug)]
 pub struct FreePorts {
     range: PortRange,
-    /// A bit for each port that is free, by 64.
+    /// A bit for each port, set if it is free; words of 64 ports.
     free: Box<[AtomicU64]>,
     /// A bit for each word of `free` that has been filled in.
     known: Box<[AtomicU64]>,
@@ -116,8 +116,9 @@ impl FreePorts {
         map
     }
 
-    /// A free port for which `may` returns `true`; `start` selects the word at which the search begins. `is_free` is called
-    /// once in the life of the map for each port: whether the worker may allocate it and its table does not hold it.
+    /// Finds a free port for which `may` returns `true`. `start` selects the word at which the search begins. `is_free`
+    /// returns whether the worker may allocate a port and its table does not hold it; it is called at most once for
+    /// each port in the life of the map.
     pub fn find(
         &self,
         start: u32,
@@ -153,7 +154,7 @@ impl FreePorts {
         self.range.from.saturating_add((word * 64) as u16).saturating_add(bit as u16)
     }
 
-    /// The next word from `at` on, below `end`, that may have a free port.
+    /// The next word from `at` on and before `end` that may have a free port.
     fn next_open(&self, at: usize, end: usize) -> Option<usize> {
         let mut place = at / 64;
         let mut mask = u64::MAX << (at % 64);
@@ -211,7 +212,7 @@ pub struct FreePortMaps {
 #[derive(Debug)]
 struct CachedMap {
     ports: Arc<FreePorts>,
-    /// Number of the period in which it was used last.
+    /// Number of the period in which the map was last used.
     used: u32,
 }
 
@@ -246,8 +247,7 @@ impl FreePortMaps {
         Some(Arc::clone(&cached.ports))
     }
 
-    /// Adds a map of a range, in which nothing is filled in yet. Replaces the maps that have not been used for longest when
-    /// there are [`MAPS`].
+    /// Adds an empty map of a range. If there are [`MAPS`] already, removes the least recently used.
     pub(crate) fn add(&mut self, space: PortSpace, range: PortRange) -> Arc<FreePorts> {
         if self.cached >= MAPS {
             let oldest =

@@ -1,11 +1,11 @@
-//! Paths: which rules a packet hit, as one number; and the exact rule counters that follow from them.
+//! Paths: the sequence of rules that a packet hit, as one number, and the rule counters that are derived from them.
 //!
-//! A path is a node of a tree: the root is "no rule", a child is "and then this rule". Packets count at
-//! the node where they end, one addition on the fast path; a rule's counter is the sum over the subtrees
-//! that begin with it, computed when somebody reads it. Node ids live as long as the configuration's
-//! generation; when it changes the sums fold into a base per row: one pass over the nodes and one over the
-//! rows, since a worker stands still for it. The nodes of the last generation that has ended stay for packets
-//! that were forwarded elsewhere while it did, of which the engine hears afterwards.
+//! A path is a node of a tree. The root is the empty path; a child extends the path of its parent by one rule. A packet
+//! is counted at the node of its path, which is one addition on the fast path. The counter of a rule is the sum over
+//! the subtrees that begin with the rule, computed when it is read. Node ids are valid for one generation of the
+//! configuration. When the generation changes, the sums are added to a base for each row, in one pass over the nodes
+//! and one over the rows, as the worker is blocked meanwhile. The nodes of the previous generation are kept for packets
+//! that were forwarded outside the engine, which reports them later.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -15,10 +15,10 @@ use tollway_config::dataplane::RowId;
 use crate::ids::NONE;
 use crate::packet::count::Count;
 
-/// Most paths of a generation; packets on further ones count rule by rule and are not cached.
+/// Maximum number of paths of a generation. Packets on further paths are counted rule by rule and not cached.
 pub const MAX_PATHS: usize = 65_536;
-/// Most rows that are remembered although the configuration does not contain them (a disabled rule keeps
-/// its counts).
+/// Maximum number of rows whose counters are kept although the configuration does not contain them (a disabled rule
+/// keeps its counts).
 const MAX_ABSENT: usize = 16_384;
 
 /// The empty path.
@@ -29,7 +29,7 @@ struct PathNode {
     parent: u32,
     /// [`NONE`] at the root.
     row: RowId,
-    /// The child that was asked for last.
+    /// Row of the child that was last looked up.
     last_row: RowId,
     last_child: u32,
     count: Count,
@@ -45,7 +45,7 @@ impl PathNode {
 #[derive(Debug, Clone, Copy)]
 struct RuleCounter {
     row: RowId,
-    /// The configuration contains it.
+    /// The configuration contains the row.
     present: bool,
     /// Counts of former generations, and of packets counted rule by rule.
     base: Count,
@@ -60,7 +60,7 @@ impl RuleCounter {
     }
 }
 
-/// Hashes a path and a row. Both are numbers of the router, which an attacker cannot choose.
+/// Hashes a path and a row. Both are numbers that the router assigns, which an attacker cannot choose.
 #[derive(Debug, Default, Clone, Copy)]
 struct StepHasher(u64);
 
@@ -83,19 +83,19 @@ impl Hasher for StepHasher {
 #[derive(Debug)]
 pub struct Paths {
     nodes: Vec<PathNode>,
-    /// Children by path, in the upper half, and row, in the lower one.
+    /// Children by path (upper half of the key) and row (lower half).
     children: HashMap<u64, u32, BuildHasherDefault<StepHasher>>,
     /// Ascending by row.
     slots: Vec<RuleCounter>,
-    /// Slot that [`Self::count_rule`] found last.
+    /// Slot that [`Self::count_rule`] last found.
     last_slot: usize,
-    /// Generations that have ended.
+    /// Number of generations that have ended.
     ended: u32,
-    /// Nodes of the last one of them.
+    /// Nodes of the last generation that has ended.
     former: Vec<PathNode>,
 }
 
-/// A path that is remembered outside the tree, beyond the end of its generation.
+/// A path with its generation, which may be stored beyond the end of the generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remembered {
     generation: u32,
@@ -103,7 +103,7 @@ pub struct Remembered {
 }
 
 impl Paths {
-    /// For the rules of a configuration, by their rows, ascending.
+    /// Paths and counters for the rules of a configuration; `rows` are ascending.
     pub fn new(rows: &[RowId]) -> Self {
         Self {
             nodes: vec![PathNode::new(NONE, NONE)],
@@ -167,8 +167,8 @@ impl Paths {
         Remembered { generation: self.ended, path }
     }
 
-    /// Counts packets that ended on a path of this generation or the one before, for the rules that it consisted of.
-    /// What lay longer ago is not known any more.
+    /// Counts packets on a path of this generation or the previous one, for the rules of the path. Packets of older
+    /// generations are not counted.
     pub fn count_remembered(&mut self, remembered: Remembered, packets: u64, bytes: u64) {
         let Remembered { generation, path } = remembered;
         if generation == self.ended {
@@ -183,7 +183,7 @@ impl Paths {
         }
     }
 
-    /// Adds to what a row has counted, whether the configuration still contains it or not.
+    /// Adds to the counter of a row, whether or not the configuration still contains it.
     fn add_to_row(&mut self, row: RowId, count: Count) {
         let at = self.slots.binary_search_by_key(&row, |slot| slot.row).unwrap_or_else(|at| {
             self.slots.insert(at, RuleCounter { present: false, ..RuleCounter::new(row) });
@@ -206,7 +206,8 @@ impl Paths {
         rows
     }
 
-    /// Slots whose base is the total. A child comes after its parent, so one pass backwards sums subtrees.
+    /// A copy of the slots in which the base is the total. A child has a higher index than its parent, so one backward
+    /// pass sums the subtrees.
     fn totals(&self) -> Vec<RuleCounter> {
         let mut slots = self.slots.clone();
         let mut sums: Vec<Count> = self.nodes.iter().map(|node| node.count).collect();
@@ -240,7 +241,7 @@ impl Paths {
             .collect()
     }
 
-    /// Lets the counters of these rows (all when empty) begin at zero.
+    /// Resets the counters of these rows to zero; of all rows if there are none.
     pub fn reset(&mut self, rows: &[RowId]) {
         let totals = self.totals();
         let mut reset = |at: usize| {
@@ -254,8 +255,7 @@ impl Paths {
         }
     }
 
-    /// Takes over the rules of another generation, by their rows, ascending. Every path ends; counters stay
-    /// with their rows.
+    /// Takes over the rules of another generation; `rows` are ascending. All paths end; counters are kept by row.
     pub fn replace_rules(&mut self, rows: &[RowId]) {
         let mut known = self.totals();
         known.iter_mut().for_each(|slot| slot.present = false);
@@ -276,7 +276,7 @@ impl Paths {
             slots.push(RuleCounter { present: true, ..slot });
         }
         known.for_each(|slot| keep(slot, &mut slots));
-        // Row ids ascend with time, so the smallest absent one left the longest ago, roughly.
+        // Row ids ascend with time, so the absent row with the smallest id is roughly the one that was removed first.
         let mut forget = absent.saturating_sub(MAX_ABSENT);
         slots.retain(|slot| {
             let gone = !slot.present && forget > 0;

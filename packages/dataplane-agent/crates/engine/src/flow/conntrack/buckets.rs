@@ -1,9 +1,9 @@
 //! The hash index from tuples to flow entries: buckets of eight slots, one cache line each.
 //!
-//! A slot holds the whole 32-bit hash beside the entry's place, so that one line nearly always decides
-//! which entry line to read. A full bucket overflows into the next one; a removal pulls overflowed slots
-//! back, so there are no tombstones and a lookup ends at the first bucket with a free slot.
-//! There are as many buckets as it takes, not a power of two: a hash is scaled to them.
+//! A slot holds the whole 32-bit hash beside the entry's index, so that one cache line nearly always decides which
+//! entry to read. A full bucket overflows into the next one; a removal pulls overflowed slots back, so there are no
+//! tombstones and a lookup ends at the first bucket with a free slot. The number of buckets is not a power of two: a
+//! hash is scaled to it.
 
 use crate::ids::EntryIndex;
 
@@ -18,7 +18,7 @@ struct HashBucket {
     places: [u32; SLOTS],
 }
 
-/// The first of some slots; [`SLOTS`] when there is none.
+/// The first slot of a mask; [`SLOTS`] if there is none.
 #[inline]
 fn first(slots: u64) -> usize {
     slots.trailing_zeros() as usize / 8
@@ -27,8 +27,8 @@ fn first(slots: u64) -> usize {
 impl HashBucket {
     const EMPTY: Self = Self { hashes: [0; SLOTS], places: [0; SLOTS] };
 
-    /// Slots whose hash this is, a byte of one for each, as for bits it takes twice the instructions; empty ones may be
-    /// among them when it is 0.
+    /// Mask of the slots with this hash, with a byte of 1 for each: a mask of bits takes twice the instructions. For a
+    /// hash of 0, empty slots may be included.
     #[inline]
     fn matching(&self, hash: u32) -> u64 {
         u64::from_le_bytes(self.hashes.map(|known| u8::from(known == hash)))
@@ -61,7 +61,7 @@ pub struct Buckets {
 const LOAD_PERCENT: usize = 65;
 
 impl Buckets {
-    /// For `entries`.
+    /// An index for `entries` entries.
     pub fn new(entries: usize) -> Self {
         let count = (entries * 100).div_ceil(SLOTS * LOAD_PERCENT).clamp(2, 1 << 28);
         Self { buckets: vec![HashBucket::EMPTY; count], count: count as u32 }
@@ -79,13 +79,13 @@ impl Buckets {
         ((u64::from(hash) * u64::from(self.count)) >> 32) as u32
     }
 
-    /// The bucket after one.
+    /// The bucket after `at`.
     #[inline]
     fn next(&self, at: u32) -> u32 {
         if at + 1 < self.count { at + 1 } else { 0 }
     }
 
-    /// Distance of `at` behind `from`.
+    /// Number of buckets from `from` on to `at`.
     fn distance(&self, from: u32, at: u32) -> u32 {
         if at >= from { at - from } else { at + self.count - from }
     }
@@ -171,7 +171,8 @@ impl Buckets {
         }
     }
 
-    /// Fills a hole in a bucket that was full with a slot that had overflowed past it, and so on.
+    /// Fills a free slot in a bucket that was full with a slot that had overflowed past it, then the slot that this
+    /// frees, and so on.
     fn pull_back(&mut self, mut hole: u32, mut hole_slot: usize) {
         let mut at = hole;
         for _ in 1..self.count {

@@ -1,4 +1,4 @@
-//! One connection as a whole, put together from the table's arrays.
+//! A copy of all state of one connection, collected from the arrays of the table.
 
 use tollway_config::dataplane::RowId;
 
@@ -13,9 +13,9 @@ use crate::time::Now;
 /// The decisions of NAT about the first packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NatInfo {
-    /// The destination is decided, perhaps as "unchanged".
+    /// The destination translation is decided; it may be none.
     pub destination_bound: bool,
-    /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
+    /// The source translation is decided; it may be none. The reply tuple is reserved.
     pub source_bound: bool,
     /// Interface row whose address a masquerade rule took; 0 without masquerade.
     pub masquerade: RowId,
@@ -63,9 +63,9 @@ impl Totals {
 /// Both tuples of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuples {
-    /// Tuple of the original direction, as the first packet came.
+    /// Tuple of the original direction, as received.
     pub original: Tuple,
-    /// Tuple of the reply direction, as replies come.
+    /// Tuple of the reply direction, as received.
     pub reply: Tuple,
 }
 
@@ -86,26 +86,26 @@ impl Tuples {
     }
 }
 
-/// A connection as it is at the moment, put together from the places where the table keeps its parts:
-/// for listings, too much for the packet path.
+/// A copy of the state of a connection. For listings; too expensive for the packet path.
 #[derive(Debug, Clone)]
 pub struct Connection {
     /// TCP windows and state; of ICMP its first type and code; unused for other protocols.
     pub protocol_state: ProtocolState,
     /// Status bits.
     pub status: Status,
-    /// Changes whenever state, mark or NAT change what cached actions of both directions depend on.
+    /// Version of the connection: it changes whenever a change of state, mark or NAT invalidates the cached actions of
+    /// both directions.
     pub version: u16,
-    /// Names it among all that ever were: worker in the top byte, then how often its place has been given
-    /// away, then the place.
+    /// Id that is unique over time: the worker in the top byte, then the number of allocations of the slot, then the
+    /// slot.
     pub id: u64,
     /// Connection mark.
     pub mark: u32,
     /// NAT decisions.
     pub nat: NatInfo,
-    /// Tuple of the original direction, as the first packet came.
+    /// Tuple of the original direction, as received.
     pub original: Tuple,
-    /// Tuple of the reply direction, as answers come.
+    /// Tuple of the reply direction, as received.
     pub reply: Tuple,
     expires: u32,
     slow: [Option<SlowReason>; 2],
@@ -139,7 +139,7 @@ impl Connection {
     pub fn target(&self, direction: Direction) -> Tuple {
         self.tuples().target(direction)
     }
-    /// Why packets of a direction are not cached; `None` when the last one was, or there was none.
+    /// Why the last packet of a direction was not cached; `None` if it was, or if there was none.
     pub fn slow_reason(&self, direction: Direction) -> Option<SlowReason> {
         self.slow.get(direction.index()).copied().flatten()
     }

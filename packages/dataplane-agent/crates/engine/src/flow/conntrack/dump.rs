@@ -1,4 +1,4 @@
-//! Connections as the control protocol shows them.
+//! Records of connections for the control protocol.
 
 use tollway_config::protocol::record::{ConnectionRecord, PackedAddress, connection_flag};
 use tollway_wire::ipv4::{ICMP, TCP};
@@ -10,13 +10,13 @@ use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;
 use crate::time::Now;
 
-/// Status bits that the record has.
+/// Status bits that the record contains.
 const SHOWN: u16 = 0xff;
 
 impl ConnectionTable {
-    /// Appends a packed record (`protocol::ReplyBody::Connections`) for each confirmed connection in `places`
-    /// places of the table from `from` on; says from where to go on, `None` at the end of the table. A
-    /// connection keeps its place, so what lives all the while is in exactly one of the parts.
+    /// Appends a packed record (`protocol::ReplyBody::Connections`) for each confirmed connection in `places` slots of
+    /// the table from `from` on. Returns the slot from which to continue; `None` at the end of the table. A connection
+    /// keeps its slot, so a connection that exists during the whole dump is in exactly one of its parts.
     pub fn dump(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
         let (end, slots) = (from.saturating_add(places), self.hot.len() as u32);
         for slot in (from..end.min(slots)).filter(|slot| self.is_shown(*slot)) {
@@ -106,7 +106,7 @@ fn record(
     }
 }
 
-/// The bits of the record are those of the connection.
+/// The bits of the record have the values of the bits of the connection.
 const _: () = assert!(
     Status(connection_flag::SEEN_REPLY).seen_reply()
         && Status(connection_flag::ASSURED).assured()

@@ -12,7 +12,7 @@ pub mod action_flag {
     pub const NAT_SRC: u16 = 2;
     /// Rewrite the destination.
     pub const NAT_DST: u16 = 4;
-    /// Holds only for a while: the entry has a [`Validity`](crate::flow::conntrack::Validity).
+    /// The action has a limited [`Validity`](crate::flow::conntrack::Validity).
     pub const LIMITED_VALIDITY: u16 = 8;
     /// Write the DSCP in [`DSCP`].
     pub const SET_DSCP: u16 = 16;
@@ -45,9 +45,9 @@ impl CachedAction {
 pub struct CachedAction {
     /// Number of the worker's [cache epoch](crate::flow::cache_epoch) at install; 0 when there is no action.
     pub cache_epoch: u32,
-    /// Changes of routes and lists at install, or when it was found that they do not matter.
+    /// Count of changes of routes and lists at install, or at the last revalidation.
     pub stamp: Stamp,
-    /// The next hop's neighbour, whose MAC address the frame gets.
+    /// Adjacency of the next hop, whose MAC address becomes the link-layer destination.
     pub adjacency: AdjacencyId,
     /// Queue reference of the packets, valid within this cache epoch.
     pub queue: QueueRef,
@@ -61,7 +61,7 @@ pub struct CachedAction {
     pub version: u16,
     /// Egress port.
     pub out_port: u16,
-    /// Resume point, 0 none: where evaluation goes on for every packet.
+    /// Resume point: the rule from which on rules are evaluated for every packet; 0 for none.
     pub resume: u16,
     /// See [`action_flag`].
     pub flags: u16,
@@ -69,7 +69,7 @@ pub struct CachedAction {
     pub new_src_port: u16,
     /// New destination port (ICMP: identifier) with `NAT_DST`.
     pub new_dst_port: u16,
-    /// Change of the IPv4 header checksum: of the addresses.
+    /// Change of the IPv4 header checksum by the new addresses.
     pub l3_delta: u16,
     /// Change of a complete L4 checksum.
     pub l4_delta: u16,
@@ -112,13 +112,13 @@ impl FlowEntry {
         ((self.key.addresses ^ key.addresses) & !place) | (self.key.rest ^ key.rest) << (64 - IN_PORT) == 0
     }
 
-    /// Port by which the packets come that the action is for.
+    /// Ingress port of the packets for which the action is valid.
     #[inline]
     pub fn in_port(&self) -> u16 {
         (self.key.rest >> IN_PORT) as u16
     }
 
-    /// Puts an action in place, for packets from a port.
+    /// Stores an action for packets from a port.
     #[inline(always)]
     pub(super) fn set(&mut self, in_port: u16, action: CachedAction) {
         self.key.rest = self.key.rest & !(0xffff << IN_PORT) | u64::from(in_port) << IN_PORT;

@@ -13,6 +13,7 @@ pub struct Flow<'a> {
     pub key: &'a FlowKey,
     /// Hash of the key, see [`ConnectionTable::hash_of`](super::ConnectionTable::hash_of).
     pub hash: u32,
-    /// The entry found for it, which may be another's by now; [`NO_ENTRY`](crate::ids::NO_ENTRY) if there was none.
+    /// The entry found for it, which may belong to another flow by now; [`NO_ENTRY`](crate::ids::NO_ENTRY) if there was
+    /// none.
     pub entry: EntryIndex,
 }

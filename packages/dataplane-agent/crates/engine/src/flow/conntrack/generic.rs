@@ -5,7 +5,7 @@ use super::protocol::Protocol;
 use super::timeouts::Timeouts;
 use crate::packet::Meta;
 
-/// A packet, of which nothing is read.
+/// A packet. No fields of it are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Packet;
 

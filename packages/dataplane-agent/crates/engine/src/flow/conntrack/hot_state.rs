@@ -1,5 +1,5 @@
-//! The hot state of a connection: what every packet of it reads or writes beside the flow entry of its direction. One
-//! cache line, so that a cached packet touches two of them: the flow entry and this one.
+//! The hot state of a connection: the part that every packet reads or writes in addition to the flow entry of its
+//! direction. It is one cache line, so that a cached packet accesses two: the flow entry and the hot state.
 
 use super::status::Status;
 use super::tcp::ProtocolState;
@@ -7,11 +7,11 @@ use crate::ids::Direction;
 use crate::packet::slow_reason::SlowReason;
 use crate::time::Now;
 
-/// Deadlines in the hot state are in units of 2²² ns (4.2 ms), of which 32 bits are kept. They are compared as
-/// numbers on a circle: half of it is more than a hundred days, the longest timeout fifty.
+/// Deadlines in the hot state are in units of 2²² ns (4.2 ms), of which 32 bits are kept. They are compared modulo 2³²:
+/// half of the range is more than a hundred days, and the longest timeout is fifty.
 const TICK_BITS: u32 = 22;
 
-/// Time as the deadlines have it, rounded down.
+/// A time in the unit of the deadlines, rounded down.
 const fn ticks(now: Now) -> u32 {
     (now.0 >> TICK_BITS) as u32
 }
@@ -29,20 +29,21 @@ pub(super) fn left(deadline: u32, now: Now) -> u64 {
 pub struct HotState {
     /// TCP windows and state; of ICMP its first type and code; unused for other protocols.
     pub protocol_state: ProtocolState,
-    /// L3 bytes per direction that are not counted elsewhere yet.
+    /// L3 bytes per direction that have not been moved to the table's spilled counters.
     bytes: [u32; 2],
-    /// Wire segments likewise.
+    /// Wire segments per direction, likewise.
     packets: [u16; 2],
-    /// When it ends without another packet, ticks rounded up.
+    /// When the connection expires without another packet, in ticks, rounded up.
     pub(super) expires: u32,
     /// Status bits.
     pub status: Status,
-    /// Changes whenever state, mark or NAT change what cached actions of both directions depend on.
+    /// Version of the connection: it changes whenever a change of state, mark or NAT invalidates the cached actions of
+    /// both directions.
     pub version: u16,
-    /// Number of the batch within which its packets must take the slow path; used by the packet path only. After 65,536
-    /// batches the number repeats, which sends a packet to the slow path once.
+    /// Number of the batch in which the connection's packets must take the slow path. After 65,536 batches the number
+    /// repeats, which sends packets of one batch to the slow path without need.
     pub slow_batch: u16,
-    /// Why the last decision about a direction was not cached; `None` when it was, or there was none.
+    /// Why the last packet of each direction was not cached; `None` if it was, or if there was none.
     pub(super) slow: [Option<SlowReason>; 2],
 }
 
@@ -86,7 +87,7 @@ impl HotState {
         self.expires = (now.0.saturating_add(lifetime).saturating_add(ROUND_UP) >> TICK_BITS) as u32;
     }
 
-    /// Why packets of a direction are not cached; `None` when the last one was, or there was none.
+    /// Why the last packet of a direction was not cached; `None` if it was, or if there was none.
     pub fn slow_reason(&self, direction: Direction) -> Option<SlowReason> {
         self.slow.get(direction.index()).copied().flatten()
     }
@@ -120,7 +121,7 @@ impl HotState {
     #[inline]
     pub(super) fn carried(&self) -> u64 {
         let [original, reply] = &self.bytes;
-        // One was just written: both at once would wait until that has left the store buffer.
+        // One of both was just written: a single load of both would stall until the write has left the store buffer.
         u64::from(*original) + u64::from(std::hint::black_box(*reply))
     }
 

@@ -1,5 +1,5 @@
-//! ICMP queries, keyed by identifier, by what they ask, and by whether they ask or answer. Errors are no flow of
-//! their own: see [`ConnectionTable::related`](super::ConnectionTable::related).
+//! ICMP queries and replies, keyed by identifier, kind of query, and whether the packet is a query or a reply. Errors
+//! are not flows of their own: see [`ConnectionTable::related`](super::ConnectionTable::related).
 
 use tollway_wire::icmp;
 
@@ -9,7 +9,7 @@ use super::tcp::ProtocolState;
 use super::timeouts::Timeouts;
 use crate::packet::Meta;
 
-/// What is read of a query or an answer.
+/// The fields of a query or reply that are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Message {
     /// Type.
@@ -24,7 +24,7 @@ impl Protocol for Message {
         Some(Self { icmp_type: meta.tcp_flags_or_icmp_type, code: meta.icmp_code })
     }
 
-    /// Only by a query. The state keeps its type and code, which the list of connections shows.
+    /// Only a query opens a connection. The state keeps its type and code, which the list of connections shows.
     fn open(&self, _: &Timeouts) -> Option<ProtocolState> {
         icmp::is_query(self.icmp_type).then(|| ProtocolState::of_icmp(self.icmp_type, self.code))
     }

@@ -1,6 +1,6 @@
-//! The journal of translated TCP connections, so that they survive a restart of the process: their tuples and their
-//! translation. The rest of their state is learned again from their next packets. What the table writes into it is in
-//! `table/journaled.rs`.
+//! The journal of translated TCP connections, so that they survive a restart of the process: it holds their tuples and
+//! their translation. The rest of their state is learned again from their next packets. `table/journaled.rs` adds the
+//! changes.
 
 use std::collections::VecDeque;
 
@@ -9,8 +9,8 @@ use tollway_config::dataplane::RowId;
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::Tuple;
 
-/// Number of new connections that are kept until the journal takes them; further ones are not kept. Ends may exceed it
-/// by the size of the table, since an end that is lost would leave its connection in the journal for ever.
+/// Number of new connections that are kept until the journal takes them; further ones are not kept. Ended connections
+/// may exceed it by the size of the table, as a lost end would leave its connection in the journal for ever.
 pub(super) const PENDING: usize = 16_384;
 
 /// A translated connection in the journal.
@@ -33,7 +33,7 @@ pub struct Translated {
 /// A change of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// A connection became one to keep, or is one again.
+    /// A connection is to be kept in the journal from now on.
     Appeared(Translated),
     /// The connection ended, or was closed; the tuple is that of the original direction.
     Ended(Tuple),
@@ -42,11 +42,11 @@ pub enum Change {
 /// Changes since they were last taken.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
-    /// Ends of IPv4 connections by their keys: a sixth of the memory that is written when a connection closes.
+    /// Ends of IPv4 connections, by key: an entry takes a sixth of the memory of a [`Change`].
     pub(super) ends: VecDeque<(u64, FlowKey)>,
     /// Other changes.
     others: VecDeque<(u64, Change)>,
-    /// Number of the next change; they are taken in the order in which they came.
+    /// Number of the last change: changes are taken in the order in which they were added.
     next: u64,
 }
 
@@ -61,7 +61,7 @@ impl Journal {
         self.next
     }
 
-    /// Adds a change, unless `limit` of them wait.
+    /// Adds a change, unless `limit` changes wait.
     pub(super) fn push(&mut self, change: Change, limit: usize) {
         if self.len() < limit {
             let number = self.number();
@@ -69,7 +69,7 @@ impl Journal {
         }
     }
 
-    /// The end of an IPv4 connection.
+    /// Adds the end of an IPv4 connection, unless `limit` changes wait.
     pub(super) fn push_end(&mut self, original: FlowKey, limit: usize) {
         if self.len() < limit {
             let number = self.number();
@@ -89,7 +89,7 @@ impl Journal {
     }
 }
 
-/// The first of what waits. What a burst has made room for is given back when all is taken.
+/// Takes the first entry. When the queue becomes empty, memory that a burst has allocated is freed.
 fn pop<T>(waiting: &mut VecDeque<(u64, T)>) -> Option<T> {
     let (_, first) = waiting.pop_front()?;
     if waiting.is_empty() && waiting.capacity() > 2 * PENDING {

@@ -1,9 +1,10 @@
-//! Connection tracking: which flow a packet belongs to, and in which state the flow is.
+//! Connection tracking: finds the connection of a packet, and tracks its state.
 //!
-//! A connection is two [flow entries](FlowEntry), one a direction, which are also the flow cache; one [`HotState`] that
-//! packets of both directions use; and a record of what is needed rarely. [`ConnectionTable`] owns them for
-//! one worker; [`Connection`] is all of it put together. Of a packet only its protocol's tracker reads anything, which
-//! makes a [`Transport`] of it; the caller gives that and the [`Tuple`](crate::packet::tuple::Tuple).
+//! A connection consists of two [flow entries](FlowEntry), one for each direction, which are also the flow cache; one
+//! [`HotState`] that packets of both directions use; and a cold state that is rarely needed. [`ConnectionTable`] owns
+//! them for one worker; [`Connection`] is a copy of all of them. Only the tracker of the protocol reads a packet, and
+//! makes a [`Transport`] of it, which the caller passes to the table together with the
+//! [`Tuple`](crate::packet::tuple::Tuple).
 
 mod buckets;
 mod connection;

@@ -1,5 +1,5 @@
-//! Connections with packets that were not tracked: forwarded outside the engine, which reports their number later, or
-//! while tracking was off.
+//! Connections with packets that were not tracked, because they were forwarded outside the engine, which learns their
+//! number later, or while tracking was off.
 
 use super::protocol;
 use super::table::ConnectionTable;
@@ -9,14 +9,14 @@ use crate::ids::{ConnRef, Direction};
 use crate::time::Now;
 
 impl ConnectionTable {
-    /// Whether packets of a connection may be forwarded without being looked at.
+    /// Whether packets of a connection may be forwarded without being tracked.
     pub(crate) fn may_offload(&self, reference: ConnRef, now: Now, timeouts: &Timeouts) -> bool {
         let Some((hot, tuples)) = self.hot(reference).zip(self.tuples(reference)) else { return false };
         let can_offload = protocol::may_offload(tuples.original.protocol, hot, timeouts);
         can_offload && hot.status.confirmed() && hot.is_alive(now)
     }
 
-    /// Makes the windows of a connection unknown: they are taken from the next segments.
+    /// Marks the windows of a connection as unknown: they are learned again from the next segments.
     pub(crate) fn forget_windows(&mut self, reference: ConnRef) {
         if let Some(hot) = self.get_mut(reference)
             && hot.protocol_state.state() == State::Established
@@ -26,8 +26,8 @@ impl ConnectionTable {
     }
 
     /// [`Self::forget_windows`] for all connections, also those that are being closed: segments have passed while
-    /// tracking was off, and all that follow would be out of window. Linux does so as well. One pass over the hot
-    /// states, in the order of memory.
+    /// tracking was off, and all later segments would be out of window. Linux does the same. One pass over the hot
+    /// states, in memory order.
     pub(crate) fn forget_all_windows(&mut self) {
         for hot in self.hot.iter_mut().filter(|hot| hot.status.used()) {
             match hot.protocol_state.state() {
@@ -39,7 +39,7 @@ impl ConnectionTable {
     }
 
     /// Counts packets that were forwarded outside the engine, and extends the life of their connection as if they had
-    /// been tracked. `false` when the connection is gone.
+    /// been tracked. Returns `false` if the connection is gone.
     pub(crate) fn add_offloaded_counts(
         &mut self,
         reference: ConnRef,

@@ -1,5 +1,5 @@
-//! The protocols that are tracked. A protocol is a file here, which says with [`Protocol`] what of a packet its tracker
-//! reads and what that does to a connection, and a row of `trackers!`. `docs/adding/protocol.md` goes through one.
+//! The protocols that are tracked. A protocol consists of a file in this directory, which implements [`Protocol`], and
+//! a row of `trackers!`. `docs/adding/protocol.md` explains an example.
 
 use tollway_wire::ipv4;
 
@@ -15,17 +15,17 @@ use crate::packet::Meta;
 /// The effect of a packet on a known connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Judgement {
-    /// Part of the connection, which lives on from it.
+    /// Part of the connection, whose lifetime begins again.
     Accepted(Order),
     /// Let through; state and expiry of the connection stay as they are.
     Ignored(Order),
-    /// Not a packet that the connection allows now. It changes nothing.
+    /// The connection does not allow the packet in its present state. Nothing is changed.
     Invalid,
     /// Opens a new connection with the tuple of this one.
     Reopened,
 }
 
-/// The interface of a protocol's file, implemented by what its tracker reads of a packet. Items with a default are
+/// The tracker of a protocol, implemented for the part of a packet that the tracker reads. Items with a default are
 /// implemented only where they differ.
 pub(crate) trait Protocol: Sized {
     /// Reads a packet; `head` is the front of its frame. `None` if the header is incomplete: the packet is invalid then.
@@ -41,14 +41,15 @@ pub(crate) trait Protocol: Sized {
         Judgement::Accepted(Order::InOrder)
     }
 
-    /// Tracks, on the fast path, a packet that changes nothing but windows and timers. `false`: nothing was changed, and
-    /// the packet must pass [`Self::track`].
+    /// Tracks, on the fast path, a packet that changes nothing but windows and timers. Returns `false`, and changes
+    /// nothing, if the packet must pass [`Self::track`] instead.
     #[inline(always)]
     fn track_fast(&self, hot: &mut HotState, direction: Direction) -> bool {
         hot.status.assured() || !self.assures(hot, direction)
     }
 
-    /// Whether a packet that was accepted makes its connection *assured*: one that stays when the table is full.
+    /// Whether a packet that was accepted makes its connection *assured*: an assured connection is not evicted when the
+    /// table is full.
     #[inline(always)]
     fn assures(&self, _hot: &HotState, _direction: Direction) -> bool {
         false
@@ -57,13 +58,13 @@ pub(crate) trait Protocol: Sized {
     /// Time that a connection lives without another packet, ns.
     fn lifetime(hot: &HotState, timeouts: &Timeouts) -> u64;
 
-    /// Whether a packet of a connection may open another one that takes another address.
+    /// Whether a packet of a masqueraded connection may open another connection with another translated address.
     #[inline(always)]
     fn may_open_anew(&self) -> bool {
         true
     }
 
-    /// Whether packets of a connection may be forwarded without being looked at.
+    /// Whether packets of a connection may be forwarded without being tracked.
     fn may_offload(_hot: &HotState, _timeouts: &Timeouts) -> bool {
         false
     }
@@ -103,7 +104,8 @@ macro_rules! trackers {
                 }
             }
 
-            /// Tracks like [`Protocol::track_fast`]. The lifetime of the connection, ns; `None` if nothing was changed.
+            /// Tracks like [`Protocol::track_fast`]. Returns the lifetime of the connection, ns; `None` if nothing was
+            /// changed.
             #[inline(always)]
             pub(super) fn track_fast(
                 &self,
@@ -147,7 +149,7 @@ macro_rules! trackers {
     };
 }
 
-// What it is, its protocol number, and the file with what is read of a packet.
+// Description, protocol number, and the type that implements [`Protocol`].
 trackers! {
     #[cfg(test)]
     "Of the tests: requests and answers, distinguished by their first byte."

@@ -22,17 +22,17 @@ macro_rules! status_bits {
 }
 
 impl Status {
-    /// Notes that the hash structure holds neither direction.
+    /// Notes that neither direction is in the hash table any more.
     pub(crate) const fn clear_indexed(&mut self) {
         self.0 &= !0x1800;
     }
 
-    /// Notes that the directory has it no more as a flow of this worker.
+    /// Notes that the directory no longer has this worker as the owner of the flow.
     pub(crate) const fn clear_published(&mut self) {
         self.0 &= !0x400;
     }
 
-    /// Notes that all packets are forwarded here again.
+    /// Notes that the engine forwards all packets again.
     pub(crate) const fn clear_offloaded(&mut self) {
         self.0 &= !128;
     }
@@ -43,7 +43,7 @@ status_bits! {
     seen_reply, set_seen_reply = 1;
     /// Not evicted when the table is full, unless it is being closed.
     assured, set_assured = 2;
-    /// A packet of it has left the router.
+    /// A packet of the connection has left the router or was delivered.
     confirmed, set_confirmed = 4;
     /// A `fasttrack-connection` rule matched.
     fasttrack, set_fasttrack = 8;
@@ -51,22 +51,22 @@ status_bits! {
     srcnat, set_srcnat = 16;
     /// Destination is translated.
     dstnat, set_dstnat = 32;
-    /// Flow moves to another worker, the only one that can allocate the reply tuple.
+    /// The flow moves to another worker, which allocates the reply tuple.
     moved, set_moved = 0x8000;
-    /// Something outside the engine forwards packets of it.
+    /// Packets of the connection are forwarded outside the engine (flow offload).
     offloaded, set_offloaded = 128;
-    /// The destination is decided, perhaps as "unchanged".
+    /// The destination translation is decided; it may be none.
     destination_bound, set_destination_bound = 0x100;
-    /// The source is decided, perhaps as "unchanged"; the reply tuple is reserved.
+    /// The source translation is decided; it may be none. The reply tuple is reserved.
     source_bound, set_source_bound = 0x200;
     /// The directory holds the original tuple, because its packets are steered to another worker.
     published, set_published = 0x400;
-    /// The hash structure holds the original direction.
+    /// The original direction is in the hash table.
     original_indexed, set_original_indexed = 0x800;
-    /// The hash structure holds the reply direction.
+    /// The reply direction is in the hash table.
     reply_indexed, set_reply_indexed = 0x1000;
-    /// The place is in use.
+    /// The slot is in use.
     used, set_used = 0x2000;
-    /// Counters have overflowed: part of them is outside the hot state.
+    /// The counters in the hot state have overflowed: a part is in the table's spilled counters.
     spilled, set_spilled = 0x4000;
 }

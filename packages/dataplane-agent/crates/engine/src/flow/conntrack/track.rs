@@ -52,9 +52,8 @@ impl Tracked {
 }
 
 impl ConnectionTable {
-    /// Finds or makes the connection of a packet and updates it. A connection made here is
-    /// *unconfirmed*: every packet that holds it must be given to [`ConnectionTable::confirm`] or
-    /// [`ConnectionTable::abandon`].
+    /// Finds or creates the connection of a packet and updates it. A new connection is *unconfirmed*: every packet that
+    /// refers to it must be passed to [`ConnectionTable::confirm`] or [`ConnectionTable::abandon`].
     pub fn track(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
         let key = FlowKey::of(tuple);
         let flow = Flow { tuple, key: &key, hash: self.hash_of(&key), entry: NO_ENTRY };
@@ -175,8 +174,8 @@ impl ConnectionTable {
     }
 
     /// Tracks, on the fast path, a TCP segment that is out of order, closes its connection or arrives while it is being
-    /// closed; for rules the connection is `established` to the end. `None`: nothing was changed, and the packet must pass
-    /// [`ConnectionTable::track`].
+    /// closed; for rules the connection is `established` to the end. Returns `None`, and changes nothing, if the packet
+    /// must pass [`ConnectionTable::track`] instead.
     #[cold]
     #[inline(never)]
     pub fn track_out_of_order_or_closing(
@@ -210,8 +209,8 @@ impl ConnectionTable {
 }
 
 impl HotState {
-    /// Tracks, on the fast path, a packet in order that changes nothing but windows and timers. `false`: nothing was
-    /// changed, and the packet must pass [`ConnectionTable::track`].
+    /// Tracks, on the fast path, a packet in order that changes nothing but windows and timers. Returns `false`, and
+    /// changes nothing, if the packet must pass [`ConnectionTable::track`] instead.
     #[inline(always)]
     pub(crate) fn update(
         &mut self,

@@ -6,7 +6,7 @@ use super::timeouts::Timeouts;
 use crate::ids::Direction;
 use crate::packet::Meta;
 
-/// A datagram, of which nothing is read.
+/// A datagram. No fields of it are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Datagram;
 
@@ -16,7 +16,8 @@ impl Protocol for Datagram {
         Some(Self)
     }
 
-    /// Traffic both ways beyond the first exchange. A DNS lookup, one question and one answer, is not.
+    /// A packet of the original direction after a reply. So a DNS lookup, one query and one reply, does not make a
+    /// connection assured.
     #[inline(always)]
     fn assures(&self, hot: &HotState, direction: Direction) -> bool {
         hot.status.seen_reply() && direction == Direction::Original

@@ -1,24 +1,24 @@
-//! Until when cached actions hold. Only actions that depend on volume, time or DSCP have a validity, so it is kept
-//! beside the flow entries, and memory for it is reserved only while such rules exist.
+//! Limited validity of cached actions. Only actions that depend on volume, time or DSCP have one, so it is stored
+//! separately from the flow entries, and memory for it is reserved only while such rules exist.
 
 use crate::time::Now;
 
-/// Until when a cached action holds.
+/// The limits of the validity of a cached action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validity {
-    /// While the connection has carried less, L3 bytes of both directions together.
+    /// The action is valid while the connection has carried fewer L3 bytes, both directions together.
     pub bytes: u64,
-    /// Until this moment.
+    /// The action is valid before this time.
     pub until: Now,
-    /// For packets that come with this DSCP alone.
+    /// The action is valid only for packets received with this DSCP.
     pub dscp: Option<u8>,
 }
 
-/// Bytes have the lower bits of their word, the DSCP plus one those above.
+/// Mask of the bytes in the low bits of a word; the bits above are the DSCP plus one, 0 for none.
 const BYTES: u64 = (1 << 56) - 1;
 
 impl Validity {
-    /// Whether it ends: by volume, by time or with another DSCP.
+    /// Whether the validity is limited by volume, time or DSCP.
     pub fn is_limited(self) -> bool {
         self.bytes != u64::MAX || self.until != Now(u64::MAX) || self.dscp.is_some()
     }
@@ -35,12 +35,13 @@ impl Validity {
     }
 }
 
-/// The validities of a table's entries, by their index. Words, so that memory is backed only as it is used.
+/// The validities of a table's entries, by their index. They are stored as words, so that zeroed memory is backed only
+/// as it is used.
 #[derive(Debug, Default)]
 pub struct Validities(Vec<[u64; 2]>);
 
 impl Validities {
-    /// Makes room for so many entries.
+    /// Reserves memory for `entries` entries.
     pub fn reserve(&mut self, entries: usize) {
         if self.0.len() < entries {
             let old = std::mem::replace(&mut self.0, vec![[0; 2]; entries]);
@@ -50,7 +51,7 @@ impl Validities {
         }
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     pub fn free(&mut self) {
         self.0 = Vec::new();
     }
@@ -61,7 +62,7 @@ impl Validities {
         words.copied().map(Validity::of_words)
     }
 
-    /// Sets it; `false` without room.
+    /// Sets the validity of an entry's cached action. Returns `false` if there is no memory for it.
     pub fn set(&mut self, index: u32, validity: Validity) -> bool {
         let Some(place) = self.0.get_mut(index as usize) else { return false };
         *place = validity.words();

@@ -1,4 +1,4 @@
-//! Binding: the translation that the first packet of a connection gets, which all later ones follow.
+//! Binding: decides on the translation of a connection for its first packet; later packets use the same translation.
 
 use tollway_config::dataplane::{PortRange, RowId};
 
@@ -31,15 +31,15 @@ impl NatTarget {
     }
 }
 
-/// The inputs of a decision beside the connection.
+/// The inputs of a decision apart from the connection.
 pub struct BindContext<'a> {
     /// A random number.
     pub random: u32,
     /// Whether a flow with this tuple, whose packets are steered to this worker, has moved to another one.
     pub moved_away: &'a dyn Fn(&Tuple) -> bool,
-    /// Free ports of other workers. `None` when the flow cannot move: every port counts as this worker's then.
+    /// Free ports of other workers. `None` if the flow cannot move: then this worker may allocate every port.
     pub free_ports: Option<&'a SharedFreePorts>,
-    /// The flow has moved before: it is to find a port here, and moves on only if there is none.
+    /// The flow has moved to this worker before: it gets a port here, and moves on only if there is none.
     pub moved: bool,
     /// The packet is hypothetical (a dry run): nothing that other workers see is changed.
     pub dry_run: bool,
@@ -48,11 +48,11 @@ pub struct BindContext<'a> {
 /// The result of [`bind_source`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceBinding {
-    /// Nothing: an earlier packet of the connection has bound it.
+    /// An earlier packet of the connection has bound the source already.
     Earlier,
     /// The source is bound, and the reply tuple reserved.
     Fresh,
-    /// Replies are steered to this other worker, which alone may allocate the reply tuple. The flow moves there.
+    /// The flow moves to this other worker, to which replies are steered and which alone may allocate the reply tuple.
     OtherWorker(u32),
 }
 
@@ -65,7 +65,8 @@ pub enum BindError {
     NoPort,
 }
 
-/// Decides the destination; `None` leaves it. A later call for the same connection changes nothing.
+/// Binds the destination of a connection to `target`; `None` keeps it. A later call for the same connection changes
+/// nothing.
 pub fn bind_destination(
     table: &mut ConnectionTable,
     reference: ConnRef,
@@ -93,9 +94,9 @@ pub fn bind_destination(
     Ok(())
 }
 
-/// A port of the range with which the client can keep its source port: from a random one on, the first whose reply tuple
-/// no other connection has. Reply tuples that are steered to another worker are not known here; one of them is the second
-/// choice.
+/// A port of the range with which the client can keep its source port: the first one from a random port on whose reply
+/// tuple no other connection has. This worker does not know the reply tuples that are steered to other workers; the
+/// first of these is the second choice.
 fn destination_port(
     table: &ConnectionTable,
     reference: ConnRef,
@@ -120,12 +121,12 @@ fn destination_port(
     unknown.unwrap_or(port(0))
 }
 
-/// Decides the source and reserves the reply tuple. `None` leaves the source unless another connection
-/// already has the same answers: then the port changes, so that both work. A later call for the same
-/// connection changes nothing.
+/// Binds the source of a connection to `target` and reserves the reply tuple. `None` keeps the source, unless another
+/// connection already has the same reply tuple: then the port is changed. A later call for the same connection changes
+/// nothing.
 ///
-/// A reply tuple is given out by the worker that answers are steered to and by no other, so what this worker's table
-/// and the flows that have moved from here do not hold is free.
+/// A reply tuple is allocated only by the worker to which replies are steered. So a tuple of this worker is free if
+/// neither its table nor a flow that has moved away holds it.
 pub fn bind_source(
     table: &mut ConnectionTable,
     reference: ConnRef,
@@ -159,7 +160,7 @@ enum Choice {
     OtherWorker(u32),
 }
 
-/// Ports that are looked up in the connection table before the map of free ports is used.
+/// Number of ports that are looked up in the connection table before the map of free ports is used.
 const MAX_PROBES: u32 = 16;
 /// Distance of two probes: neighbours of a port in use are often in use too. A prime.
 const STRIDE: u32 = 40_503;
@@ -198,7 +199,7 @@ fn choose(
     let space = PortSpace::of(&base)?;
     let port_count = outside_ports::port_count(range);
     let map = table.port_map(&space, range);
-    // A range that is known to be full is not probed.
+    // A range without free ports in its map is not probed.
     let steps =
         if map.as_ref().is_none_or(|map| map.has_free()) { port_count.min(MAX_PROBES * workers) } else { 0 };
     let mut probes = 0;

@@ -1,8 +1,8 @@
-//! Translating ICMP errors inside and out (RFC 5508 §4.2).
+//! Translation of ICMP errors: outer header and quoted packet (RFC 5508 §4.2).
 //!
-//! An error about a packet of one direction travels in the other direction. Its outer header is translated like any packet
-//! of the direction in which it travels. The quoted packet travelled the opposite way, so it gets the inverse translation:
-//! what was its source is translated as a destination would be, and vice versa.
+//! An error about a packet of one direction travels in the other direction. Its outer header is translated like any
+//! packet of the direction in which it travels. The quoted packet travelled the opposite way, so it gets the inverse
+//! translation: its source is translated as the destination of the error, and vice versa.
 
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, icmp, ipv4};
@@ -66,8 +66,8 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
     })
 }
 
-/// Translates one part of an ICMP error that travels in `direction` of a connection. Quotes may be cut
-/// off anywhere after their IP header. `false`, with nothing changed, when the bytes are no ICMP error.
+/// Translates one half (`manip`) of an ICMP error that travels in `direction` of a connection. The quoted packet may be
+/// truncated anywhere after its IP header. Returns `false`, and changes nothing, if the bytes are not an ICMP error.
 pub fn translate(l3: &mut [u8], connection: &Tuples, direction: Direction, manip: Manip) -> bool {
     let Some(QuoteLayout { icmp, embedded, l4, protocol }) = layout(l3) else { return false };
     let (from, to) = (connection.tuple(direction), connection.target(direction));

@@ -1,4 +1,4 @@
-//! The identification of translated datagrams that are in fragments.
+//! Translation of the IPv4 identification of fragmented datagrams.
 //!
 //! Two hosts behind one address may use the same identification for datagrams to one destination, where reassembly
 //! distinguishes datagrams by it (RFC 791 §3.2, RFC 6864 §5.2): a translator has to keep it unique. An offset that is a
@@ -13,7 +13,7 @@ use crate::packet::tuple::Tuple;
 
 const IDENT: usize = 4;
 
-/// Gives a packet, from its IPv4 header on, the identification that it has behind the translation of `from` to `to`.
+/// Changes the identification of a packet, given from its IPv4 header on, that is translated from `from` to `to`.
 #[cold]
 pub fn translate(l3: &mut [u8], from: &Tuple, to: &Tuple) {
     let before = (v4(from.src), v4(from.dst));

@@ -1,5 +1,5 @@
-//! Network address translation: what the first packet decides ([`bind_source`], [`bind_destination`]),
-//! and what each packet gets ([`Rewrite`], [`icmp_error`]).
+//! Network address translation: the decision for the first packet of a connection ([`bind_source`],
+//! [`bind_destination`]), and the translation of each packet ([`Rewrite`], [`icmp_error`]).
 //!
 //! A connection's reply tuple *is* its translation: packets of one direction leave with the reverse of
 //! the other direction's tuple. In both directions the destination is rewritten before routing and the

@@ -1,4 +1,4 @@
-//! Rewriting the headers of one packet.
+//! Rewrites the headers of a packet.
 
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4};
@@ -19,8 +19,8 @@ pub enum Manip {
 }
 
 impl Manip {
-    /// Whether the identifier of ICMP queries changes with this part: it does where the querying side's
-    /// address would.
+    /// Whether this half translates the identifier of ICMP queries: it does if it translates the address of the
+    /// querying side.
     pub(super) fn has_icmp_ident(self, direction: Direction) -> bool {
         matches!(
             (self, direction),
@@ -83,7 +83,7 @@ pub struct Rewrite {
 }
 
 impl Rewrite {
-    /// A part of the translation of a direction.
+    /// One half of the translation of a direction.
     #[cfg(test)]
     pub fn of(connection: &Tuples, direction: Direction, manip: Manip) -> Self {
         Self::parts(connection, direction, manip == Manip::Source, manip == Manip::Destination)
@@ -95,8 +95,8 @@ impl Rewrite {
         Self::parts(connection, direction, true, true)
     }
 
-    /// [`Self::both`] from the keys of an IPv4 connection, that of the direction and that of the other one. It avoids
-    /// tuples, which would be written to memory and read again.
+    /// [`Self::both`] from the keys of an IPv4 connection, that of the direction and that of the other direction. It
+    /// avoids tuples, which would be written to memory and read again.
     #[inline(always)]
     pub fn of_keys(key: &FlowKey, other: &FlowKey, direction: Direction) -> Self {
         let (from, to) = (Ends::of_key(key), Ends::of_key(other).reversed());
@@ -144,7 +144,7 @@ impl Rewrite {
             _ => (addresses.then(ports), addresses),
         };
         let (src_port, dst_port) = if is_icmp {
-            // The identifier after this part: the source part comes last, so it finds or sets the new one.
+            // The identifier after this half: the source half is applied last, so it finds or sets the new identifier.
             let ident = if source || dst_ident { to.src_port } else { from.src_port };
             (ident, ident)
         } else {
@@ -164,14 +164,14 @@ impl Rewrite {
         }
     }
 
-    /// Whether the packet stays as it is.
+    /// Whether the packet is not changed.
     pub fn is_none(&self) -> bool {
         !self.nat_src && !self.nat_dst
     }
 
-    /// Rewrites a packet of the flow, from its IPv4 header on. With `needs_csum` its L4 checksum is
-    /// partial. `false`, with nothing changed, when there is no whole IPv4 header. Fragments without an
-    /// L4 header get new addresses only.
+    /// Rewrites a packet of the flow, from its IPv4 header on. With `needs_csum` its L4 checksum is partial. Returns
+    /// `false`, and changes nothing, if there is no complete IPv4 header. Fragments without an L4 header get only new
+    /// addresses.
     #[inline(always)]
     pub fn apply(&self, l3: &mut [u8], needs_csum: bool) -> bool {
         if self.is_none() {
@@ -186,7 +186,7 @@ impl Rewrite {
         true
     }
 
-    /// Puts the translation into a cached action: addresses, ports, deltas and the NAT flags.
+    /// Writes the translation into a cached action: addresses, ports, deltas and the NAT flags.
     #[inline(always)]
     pub fn fill(&self, action: &mut CachedAction) {
         action.new_src = self.src;
@@ -210,8 +210,8 @@ pub(super) fn v4(address: Addr) -> u32 {
     address.as_v4().unwrap_or(0)
 }
 
-/// Does the NAT part of a cached action on an unfragmented IPv4 packet: `l3` starts at its header,
-/// `header_len` is that header's length.
+/// Applies the NAT part of a cached action to an unfragmented IPv4 packet: `l3` starts at its header, `header_len` is
+/// that header's length.
 #[inline]
 pub fn apply_cached(action: &CachedAction, l3: &mut [u8], header_len: usize, protocol: u8, needs_csum: bool) {
     if action.flags & (action_flag::NAT_SRC | action_flag::NAT_DST) != 0 {

@@ -15,7 +15,7 @@ use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::{Addr, Tuple, steer};
 
 impl ConnectionTable {
-    /// Makes an unconfirmed connection, found by its original tuple only. It is to be given a lifetime.
+    /// Creates an unconfirmed connection, which is found only by its original tuple. The caller sets its lifetime.
     #[inline(always)]
     pub(in crate::flow::conntrack) fn create(&mut self, tuple: Tuple, tracker: ProtocolState) -> Option<u32> {
         if self.live >= self.max_entries && !self.evict() {
@@ -36,7 +36,7 @@ impl ConnectionTable {
         Some(slot)
     }
 
-    /// A slot for a new connection, from the free ones or at the end.
+    /// Allocates a slot for a new connection: a free one, or a new one at the end.
     #[inline(always)]
     pub(super) fn take_slot(&mut self, hot: HotState) -> Option<u32> {
         if self.free == NIL {
@@ -81,7 +81,8 @@ impl ConnectionTable {
         self.find_entry(tuple, self.hash(tuple)).is_none_or(|index| index >> 1 == reference.slot)
     }
 
-    /// Decides the destination of a connection: its answers come as `reply`, or as they would anyway.
+    /// Binds the destination of a connection: its replies have the tuple `reply`, or the reversed original tuple if
+    /// `None`.
     pub fn bind_destination(&mut self, reference: ConnRef, reply: Option<Tuple>) {
         let Some(hot) = self.get_mut(reference) else { return };
         hot.status.set_destination_bound();
@@ -94,8 +95,8 @@ impl ConnectionTable {
         }
     }
 
-    /// Decides the source of a connection: the address that it takes, `None` when it keeps address and port.
-    /// `masquerade` is the interface row whose address that is, 0 without masquerade.
+    /// Binds the source of a connection to the translated address; `None` if it keeps address and port. `masquerade` is
+    /// the interface row whose address that is, 0 without masquerade.
     pub fn bind_source(&mut self, reference: ConnRef, address: Option<Addr>, masquerade: RowId) {
         let Some(hot) = self.get_mut(reference) else { return };
         hot.status.set_source_bound();
@@ -109,13 +110,13 @@ impl ConnectionTable {
         }
     }
 
-    /// Enters a connection into the directory when its original tuple is steered to another worker.
+    /// Notes that the directory holds a connection, as its original tuple is steered to another worker.
     #[cold]
     fn note_published(&mut self, slot: u32, tuple: &Tuple) {
         if let Some(hot) = self.hot.get_mut(slot as usize) {
             hot.status.set_published();
         }
-        // The connection may take the place of one with the same tuples that has just ended.
+        // The connection may replace one with the same tuple that has just ended.
         self.unpublished.retain(|ended| ended != tuple);
     }
 
@@ -166,7 +167,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Gives an unconfirmed connection its reply tuple and makes it findable by it.
+    /// Sets the reply tuple of an unconfirmed connection and adds it to the hash table.
     pub fn reserve_reply(&mut self, reference: ConnRef, reply: Tuple) -> Result<(), Clash> {
         if !self.is_free_for(reference, &reply) {
             return Err(Clash);
@@ -183,7 +184,7 @@ impl ConnectionTable {
             self.buckets.remove(self.hash(&held), index);
             self.note_port(&held, true);
         }
-        // A flow whose answers look like its questions is found by its original tuple.
+        // If the reply tuple equals the original tuple, the connection is found by the original one.
         if self.tuple(reference.slot, Direction::Original) == reply {
             self.set_tuple(reference.slot, Direction::Reply, &reply);
         } else {
@@ -192,15 +193,15 @@ impl ConnectionTable {
         Ok(())
     }
 
-    /// Another packet holds a connection while it is unconfirmed.
+    /// Counts another packet that refers to an unconfirmed connection.
     pub(in crate::flow::conntrack) fn hold(&mut self, slot: u32) {
         if let Some(record) = self.records.get_mut(slot as usize) {
             record.pending = record.pending.saturating_add(1);
         }
     }
 
-    /// A packet of the connection leaves the router or is delivered: the connection stays. Again for a
-    /// confirmed one does nothing.
+    /// Called when a packet of the connection leaves the router or is delivered: confirms the connection. Does nothing
+    /// for a confirmed one.
     pub fn confirm(&mut self, reference: ConnRef) -> Result<(), Clash> {
         let Some(hot) = self.get_mut(reference) else { return Ok(()) };
         if hot.status.confirmed() {
@@ -216,8 +217,8 @@ impl ConnectionTable {
         Ok(())
     }
 
-    /// A packet of the connection was dropped. Removes the connection when it is unconfirmed and no other
-    /// packet holds it.
+    /// Called when a packet of the connection was dropped. Removes the connection if it is unconfirmed and no other
+    /// packet refers to it.
     pub fn abandon(&mut self, reference: ConnRef) {
         let Some(slot) = self.slot(reference) else { return };
         if self.hot.get(slot).is_some_and(|hot| hot.status.confirmed()) {

@@ -8,7 +8,7 @@ use crate::flow::conntrack::validity::Validity;
 use crate::ids::{ConnRef, Direction, EntryIndex};
 
 impl ConnectionTable {
-    /// The cached action of an entry, if it still holds for packets from this port.
+    /// The cached action of an entry, if it is still valid for packets from this port.
     #[inline]
     pub fn cached(
         &self,
@@ -26,26 +26,26 @@ impl ConnectionTable {
         holds.then_some(action)
     }
 
-    /// When the action of an entry was found to be right, and its flags.
+    /// Stamp at which the action of an entry was last found valid, and its flags.
     #[inline]
     pub fn stamp(&self, index: EntryIndex) -> (Stamp, u16) {
         self.entries.get(index as usize).map_or((0, 0), |entry| (entry.action.stamp, entry.action.flags))
     }
 
-    /// The action that was cached last for an entry, whether or not it still holds.
+    /// The action that was last cached for an entry, whether or not it is still valid.
     pub fn installed(&self, index: EntryIndex) -> Option<&CachedAction> {
         let action = &self.entries.get(index as usize)?.action;
         (action.cache_epoch != 0).then_some(action)
     }
 
-    /// Port by which the packets come that the action of an entry is for.
+    /// Ingress port of the packets for which the action of an entry is valid.
     pub fn in_port(&self, index: EntryIndex) -> Option<u16> {
         self.entries.get(index as usize).map(FlowEntry::in_port)
     }
 
-    /// Caches an action for a direction, for the connection as it is and packets from `in_port`. `false`
-    /// when the connection is gone or not yet confirmed.
-    // The action is written field by field: a copy of it would wait for the store buffer.
+    /// Caches an action for a direction, for the present version of the connection and packets from `in_port`. Returns
+    /// `false` if the connection is gone or not yet confirmed.
+    // The action is written field by field: a copy of it would stall on the store buffer.
     #[inline(always)]
     pub fn install(
         &mut self,
@@ -114,7 +114,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Empties the counters in the line, which would run over.
+    /// Moves the counters of the hot state, which would overflow, to the spilled counters.
     #[cold]
     pub(super) fn spill(&mut self, index: EntryIndex, packets: u32, bytes: u64) {
         let (slot, direction) = (index >> 1, Self::direction_of(index));

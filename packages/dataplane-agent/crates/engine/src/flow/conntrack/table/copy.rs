@@ -11,13 +11,13 @@ use crate::flow::conntrack::validity::Validity;
 use crate::ids::{Direction, QueueRef};
 use crate::packet::tuple::Tuple;
 
-/// A connection as it was.
+/// A copy of a connection.
 #[derive(Debug, Clone)]
 pub struct Copied {
     connection: Connection,
     hot: HotState,
     totals: Totals,
-    /// The part of a fasttracked connection's packets that does not count as fasttracked.
+    /// Packets and bytes of a fasttracked connection that do not count as fasttracked.
     slow_part: Totals,
     /// Ingress port and action per direction.
     actions: [(u16, Option<CachedAction>); 2],
@@ -50,8 +50,8 @@ impl Copied {
 }
 
 impl ConnectionTable {
-    /// The connection that packets with this tuple belong to, as it is, with what is cached of it under a
-    /// cache epoch.
+    /// A copy of the connection to which packets with this tuple belong, with its actions that are cached under a cache
+    /// epoch.
     pub fn copy_of(&self, tuple: &Tuple, cache_epoch: u32) -> Option<Copied> {
         let (reference, _) = self.find(tuple)?;
         let (connection, hot) = (self.get(reference)?, self.hot.get(reference.slot as usize)?.clone());
@@ -66,9 +66,9 @@ impl ConnectionTable {
         Some(Copied { connection, hot, totals, slow_part, actions, validities })
     }
 
-    /// Puts a connection of another table here, with what is cached of it if `cached`, for another cache epoch:
-    /// the decision, but neither its queue nor its rules, whose numbers hold for one worker only. `false`
-    /// without room.
+    /// Inserts a copy of a connection of another table. If `cached`, also its cached actions, for another cache epoch
+    /// and without queue, path and resume point, whose numbers are valid for one worker only. Returns `false` if there
+    /// is no room.
     pub(crate) fn paste(&mut self, copied: &Copied, cached: bool, cache_epoch: u32) -> bool {
         let from = &copied.connection;
         let Some(slot) = self.create(from.original, from.protocol_state) else { return false };
@@ -80,7 +80,7 @@ impl ConnectionTable {
         let Some(hot) = self.hot.get_mut(slot as usize) else { return false };
         *hot = copied.hot.clone();
         hot.slow_batch = 0;
-        // What the line counts goes with the rest.
+        // The counts of the hot state are included in the totals.
         hot.take_counts();
         hot.status.set_spilled();
         let status = hot.status;
@@ -112,7 +112,7 @@ impl ConnectionTable {
         self.live >= self.max_entries && self.evictables.is_empty()
     }
 
-    /// Lets no new connection find room.
+    /// Makes the table full, so that no new connection is created.
     pub(crate) fn close(&mut self) {
         self.max_entries = self.live;
         self.evictables = Evictables::default();

@@ -5,14 +5,14 @@ use crate::flow::conntrack::connection::NIL;
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::tcp::State;
 
-/// Connections that are given up before others, in this order.
+/// Classes of evictable connections, in the order of eviction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Evictable {
     /// Closed by both ends, or reset.
     Over,
-    /// Without traffic both ways beyond the first exchange: scans and floods are among these, and what a flood
-    /// opens takes the place of what it opened before.
+    /// Not assured. Scans and floods are among these, so the connections that a flood opens evict those that it opened
+    /// before.
     Unassured,
     /// Closed by one end; the other may still send.
     Closing,
@@ -21,7 +21,7 @@ pub(super) enum Evictable {
 /// Number of [`Evictable`] kinds.
 const KINDS: usize = 3;
 
-/// Marks connections that are in no list.
+/// Value for connections that are in no list.
 pub(super) const UNLISTED: u8 = u8::MAX;
 
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl Evictables {
     }
 }
 
-/// The list that a connection belongs to. One that has ended and is to be freed is in none.
+/// The list to which a connection belongs. A connection that has ended and is to be freed is in none.
 fn kind(hot: &HotState) -> Option<Evictable> {
     let status = hot.status;
     let ended = !status.original_indexed() && !status.reply_indexed();
@@ -68,7 +68,7 @@ fn kind(hot: &HotState) -> Option<Evictable> {
 }
 
 impl ConnectionTable {
-    /// Gives up the connection that can be missed most easily; `false` when all are in use.
+    /// Evicts the first evictable connection. Returns `false` if none is evictable.
     pub(super) fn evict(&mut self) -> bool {
         let Some(slot) = self.evictables.first() else { return false };
         self.remove_slot(slot);
@@ -76,8 +76,8 @@ impl ConnectionTable {
         true
     }
 
-    /// Puts a connection into the list that it belongs to now; to be called when it was confirmed or assured, and
-    /// when its TCP state has changed.
+    /// Moves a connection to the list to which it belongs now. To be called when it was confirmed or became assured,
+    /// and when its TCP state has changed.
     pub(in crate::flow::conntrack) fn relist(&mut self, slot: u32) {
         let Some(hot) = self.hot.get(slot as usize) else { return };
         let list = kind(hot).map_or(UNLISTED, |kind| kind as u8);
@@ -104,7 +104,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Takes a connection out of its list, if it is in one.
+    /// Removes a connection from its list, if it is in one.
     pub(super) fn unlist(&mut self, slot: u32) {
         let Some(record) = self.records.get_mut(slot as usize) else { return };
         let list = std::mem::replace(&mut record.list, UNLISTED);

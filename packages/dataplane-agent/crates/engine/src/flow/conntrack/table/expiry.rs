@@ -1,4 +1,4 @@
-//! How connections end: timers and removal. Eviction from a full table is in `evict.rs`.
+//! Expiry and removal of connections. Eviction from a full table is in `evict.rs`.
 
 use arrayvec::ArrayVec;
 use tollway_config::dataplane::RowId;
@@ -12,10 +12,10 @@ use crate::ids::Direction;
 use crate::packet::tuple::{Addr, Tuple};
 use crate::time::Now;
 
-/// Most allocations of a slot before its ids repeat; the bits above hold the worker's number.
+/// Number of allocations of a slot after which its ids repeat. The bits above hold the worker's number.
 const MAX_SERIAL: u32 = 1 << (56 - SLOT_BITS);
-/// Connections whose time is over that are looked at together: a processor has some 10 to 24 fetches under way, and each
-/// needs about six.
+/// Number of expired connections that are processed together: a core has 10 to 24 fetches in flight, and each
+/// connection needs about six.
 const MAX_BATCH: usize = 8;
 
 impl ConnectionTable {
@@ -38,12 +38,13 @@ impl ConnectionTable {
         removed
     }
 
-    /// An address that connections may be masqueraded with is gone: they are to be removed, by and by.
+    /// Called when an address with which connections may be masqueraded is gone: begins to remove these connections
+    /// step by step.
     pub fn begin_purge(&mut self) {
         self.purge = Some(0);
     }
 
-    /// Whether there may be connections that are to be removed for that reason.
+    /// Whether such a removal is under way.
     #[inline]
     pub fn is_purging(&self) -> bool {
         self.purge.is_some()
@@ -65,7 +66,7 @@ impl ConnectionTable {
         found.is_some_and(|index| self.purge_slot(index >> 1, &mut gone))
     }
 
-    /// Interface row whose address a connection took; 0 without masquerade.
+    /// Interface row whose address a masqueraded connection uses; 0 without masquerade.
     #[inline]
     pub(super) fn masquerade(&self, slot: u32) -> RowId {
         self.records.get(slot as usize).map_or(0, |record| record.masquerade)
@@ -81,10 +82,11 @@ impl ConnectionTable {
         purge
     }
 
-    /// Removes connections whose time is over, looking at no more than `budget` of them. Says how many
-    /// were removed; when some may be left, [`ConnectionTable::next_deadline`] lies in the past.
+    /// Removes expired connections; looks at no more than `budget` timers. Returns the number removed. If some may be
+    /// left, [`ConnectionTable::next_deadline`] is in the past.
     ///
-    /// What their ends need lies anywhere in memory. It is fetched for a few of them while those before are ended.
+    /// The memory that a removal needs is scattered. It is prefetched for some connections while those before are
+    /// removed.
     pub fn expire(&mut self, now: Now, budget: usize, timeouts: &Timeouts) -> usize {
         let (mut removed, mut left) = (0, budget);
         let mut over = ArrayVec::<(u32, [u32; 2]), MAX_BATCH>::new();
@@ -104,7 +106,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Connections whose timers have run out, no more than `most` of them.
+    /// Takes at most `most` connections whose timers have expired.
     fn take_due(&mut self, now: Now, most: usize) -> ArrayVec<u32, MAX_BATCH> {
         let mut due = ArrayVec::new();
         while due.len() < most.min(MAX_BATCH)
@@ -116,7 +118,7 @@ impl ConnectionTable {
         due
     }
 
-    /// The hashes by which a connection is found, if its time is over; else its timer runs anew.
+    /// The hashes of both directions of a connection, if it has expired; otherwise rearms its timer and returns `None`.
     fn expired(&mut self, slot: u32, now: Now, timeouts: &Timeouts) -> Option<[u32; 2]> {
         let hot = self.hot.get(slot as usize).filter(|hot| hot.status.used())?;
         if hot.is_alive(now) {
@@ -143,7 +145,7 @@ impl ConnectionTable {
         }
     }
 
-    /// The shortest time that packets of the fast path may give a connection, ns.
+    /// The shortest lifetime that the fast path may set for a connection, ns.
     fn shortest_timeout(&self, slot: u32, timeouts: &Timeouts) -> u64 {
         match self.hot.get(slot as usize) {
             // Others have no TCP state; their entry need not be read.
@@ -154,8 +156,8 @@ impl ConnectionTable {
         }
     }
 
-    /// Sets the life of a connection to `lifetime` ns from now. The timer follows deadlines that move back by itself,
-    /// and is armed for the earliest one that the fast path may set.
+    /// Sets the expiry of a connection to `lifetime` ns from now. The timer is armed for the earliest expiry that the
+    /// fast path may set; when it expires too early it is rearmed.
     pub(in crate::flow::conntrack) fn extend(
         &mut self,
         slot: u32,
@@ -170,7 +172,7 @@ impl ConnectionTable {
         self.wheel.arm_by(slot, deadline);
     }
 
-    /// Takes the original tuple of a removed connection that must leave the directory.
+    /// Takes the original tuple of a removed connection that has to be removed from the directory.
     pub fn take_unpublished(&mut self) -> Option<Tuple> {
         self.unpublished.pop()
     }
@@ -187,9 +189,9 @@ impl ConnectionTable {
         }
     }
 
-    /// Makes room for a new connection with the tuple of an old one. Packets of the same batch that hold the
-    /// old one still find it; [`ConnectionTable::free_ended`] frees it. When the table is full, or the old one has only
-    /// begun itself, it is removed at once.
+    /// Ends a connection so that a new one with the same tuple can be created. Packets of the same batch that refer to
+    /// the old connection still find it; [`ConnectionTable::free_ended`] frees it. If the table is full, or the old
+    /// connection is unconfirmed, it is removed at once.
     pub(in crate::flow::conntrack) fn replace(&mut self, slot: u32) {
         let confirmed = self.hot.get(slot as usize).is_some_and(|hot| hot.status.confirmed());
         if !confirmed || self.live >= self.max_entries {
@@ -201,7 +203,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Frees connections that ended while packets held them; to be called when no packet is on its way.
+    /// Frees connections that ended while packets referred to them; to be called when no packet is being processed.
     #[inline]
     pub fn free_ended(&mut self) {
         while self.ended != NIL {
@@ -211,8 +213,8 @@ impl ConnectionTable {
         }
     }
 
-    /// Ends a connection, by the hashes of its directions: nothing finds it any more but references. `false`
-    /// when the slot is not in use.
+    /// Ends a connection, given the hashes of its directions: it is found only by references any more. Returns `false`
+    /// if the slot is not in use.
     fn end(&mut self, slot: u32, hashes: [u32; 2]) -> bool {
         let Some(hot) = self.hot.get_mut(slot as usize).filter(|hot| hot.status.used()) else {
             return false;
@@ -238,7 +240,7 @@ impl ConnectionTable {
         true
     }
 
-    /// Gives the slot of an ended connection back.
+    /// Frees the slot of an ended connection.
     fn free_slot(&mut self, slot: u32) {
         let Some(hot) = self.hot.get_mut(slot as usize) else { return };
         let status = std::mem::take(&mut hot.status);

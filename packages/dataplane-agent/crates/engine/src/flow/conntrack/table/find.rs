@@ -32,8 +32,8 @@ impl ConnectionTable {
         self.buckets.prefetch(hash);
     }
 
-    /// Prefetches the bucket in which the reply tuple of a new connection will probably be entered: the one for the source
-    /// address that the last translation chose.
+    /// Prefetches the bucket in which the reply tuple of a new connection will probably be entered: the bucket for the
+    /// source address that the last translation chose.
     #[inline]
     pub fn prefetch_reply(&self, tuple: &Tuple) {
         let mut reply = tuple.reversed();
@@ -59,8 +59,8 @@ impl ConnectionTable {
         }
     }
 
-    /// Prefetches what a change of the TCP state needs besides: the timer, the record with the links of the eviction list,
-    /// and the original flow entry, whose key the journal stores.
+    /// Prefetches what a change of the TCP state needs in addition: the timer, the record with the links of the
+    /// eviction list, and the original flow entry, whose key the journal stores.
     #[inline]
     pub fn prefetch_timer(&self, index: EntryIndex) {
         if let Some(record) = self.records.get(index as usize >> 1) {
@@ -117,7 +117,7 @@ impl ConnectionTable {
         self.buckets.find(hash, |index| self.is_entry_of(index, tuple, key))
     }
 
-    /// Whether an entry can be found, and by this key only. Never with IPv6, where keys are ambiguous.
+    /// Whether an entry is in the hash table and has this key. `false` for IPv6, whose keys are ambiguous.
     #[inline]
     pub(in crate::flow::conntrack) fn is_entry(&self, index: EntryIndex, key: &FlowKey) -> bool {
         self.entries.get(index as usize).is_some_and(|entry| entry.is_exactly(key))
@@ -130,8 +130,8 @@ impl ConnectionTable {
         Some((self.reference(index)?, Self::direction_of(index)))
     }
 
-    /// The connection that an ICMP error is about, from the tuple of the quoted packet as quoted, and the
-    /// direction in which the error travels: against the quoted packet.
+    /// The connection to which an ICMP error relates, given the tuple of the quoted packet, and the direction in which
+    /// the error travels: the reverse of that of the quoted packet.
     pub fn related(&self, embedded: &Tuple) -> Option<(ConnRef, Direction)> {
         self.find(&embedded.reversed())
     }

@@ -1,4 +1,4 @@
-//! Connections that the journal keeps: noted there as they appear and end, and made again from it.
+//! Connections in the journal: adds changes to it, and restores connections from it.
 
 use tollway_wire::ipv4::TCP;
 
@@ -11,14 +11,15 @@ use crate::flow::conntrack::timeouts::Timeouts;
 use crate::ids::{ConnRef, Direction};
 use crate::time::Now;
 
-/// Time that a restored connection waits for its first packet, ns: as long as unacknowledged data may.
+/// Time that a restored connection waits for its first packet, ns: as long as the default timeout of unacknowledged
+/// data.
 const RESTORED_TIMEOUT_NS: u64 = 300_000_000_000;
 
 fn is_kept(protocol: u8, status: Status) -> bool {
     protocol == TCP && status.assured() && (status.srcnat() || status.dstnat())
 }
 
-/// Whether both ends have closed a connection, or one has reset it: it is not restored for the few packets that follow.
+/// Whether a connection was closed by both ends or reset: it is not restored for the few packets that may follow.
 fn is_over(state: State) -> bool {
     matches!(state, State::TimeWait | State::Close)
 }
@@ -40,7 +41,7 @@ impl ConnectionTable {
         self.journal.pop()
     }
 
-    /// Adds to the journal that a connection is assured now.
+    /// Adds a connection that became assured to the journal, if it is to be kept.
     pub(in crate::flow::conntrack) fn note_assured(&mut self, slot: u32) {
         if self.is_kept_at(slot)
             && let Some(conn) = self.connection(slot)
@@ -54,16 +55,16 @@ impl ConnectionTable {
         self.connection_at(slot << 1).is_some_and(|hot| is_kept(protocol, hot.status))
     }
 
-    /// A connection was closed, and will not be open again.
+    /// Called when a connection was closed by both ends or reset: adds its end to the journal.
     pub(in crate::flow::conntrack) fn note_over(&mut self, slot: u32) {
         if self.is_kept_at(slot) {
             self.push_end(slot);
         }
     }
 
-    /// A connection ended, with this status and state.
+    /// Called when a connection with this status and state ends: adds its end to the journal.
     pub(in crate::flow::conntrack) fn note_ended(&mut self, slot: u32, status: Status, state: State) {
-        // The journal has the end already since the connection was closed.
+        // The end of a closed connection is in the journal already.
         if is_kept(self.protocol(slot), status) && !is_over(state) {
             self.push_end(slot);
         }
@@ -77,9 +78,9 @@ impl ConnectionTable {
         }
     }
 
-    /// Makes a connection from the journal as it was, but for its windows, which follow its next packets.
-    /// `None` when there is no room, when another connection holds one of its tuples, or when the tuples
-    /// are not those of a translated TCP connection.
+    /// Creates a connection from the journal, with unknown windows, which are learned from its next packets. Returns
+    /// `None` if there is no room, if another connection holds one of its tuples, or if the tuples are not those of a
+    /// translated TCP connection.
     pub fn restore(&mut self, saved: &Translated, now: Now, timeouts: &Timeouts) -> Option<ConnRef> {
         let tcp = saved.original.protocol == TCP && saved.reply.protocol == TCP;
         if !tcp || saved.original == saved.reply || !(saved.srcnat || saved.dstnat) {

@@ -1,5 +1,5 @@
-//! Masqueraded connections whose packets leave by another interface than the one whose address they took. Replies to that
-//! address would not arrive there, so the connection ends and a new one takes its place.
+//! Masqueraded connections whose packets now leave by another interface than the one whose address they use. Replies to
+//! that address would not arrive by the new interface, so the connection ends and a new one replaces it.
 
 use tollway_config::dataplane::RowId;
 
@@ -9,9 +9,9 @@ use crate::ids::{ConnRef, Direction};
 use crate::packet::tuple::Addr;
 
 impl ConnectionTable {
-    /// Ends the masqueraded connection of a packet that is to open another one in its place, if `leaves_by_other` holds
-    /// of it: of the interface row whose address it took, and the address that its packets go to. Only for a packet in
-    /// original direction of which `Transport::may_open_anew` holds.
+    /// Ends the masqueraded connection of a packet, so that the packet opens another one, if `leaves_by_other` holds
+    /// for the interface row whose address the connection uses and the destination of its packets. Only for a packet of
+    /// the original direction for which `Transport::may_open_anew` holds.
     pub fn replace_masqueraded(
         &mut self,
         flow: &Flow<'_>,
@@ -24,8 +24,8 @@ impl ConnectionTable {
         }
     }
 
-    /// The interface row whose address a packet's connection took, and where the packet goes; `None` when the connection
-    /// is not masqueraded or not confirmed, or the packet answers.
+    /// The interface row whose address a packet's connection uses, and the packet's translated destination; `None` if
+    /// the connection is not masqueraded or not confirmed, or if the packet is a reply.
     #[inline]
     fn masquerade_of(&self, flow: &Flow<'_>) -> Option<(RowId, Addr)> {
         let status = self.connection_at(flow.entry)?.status;
@@ -39,12 +39,12 @@ impl ConnectionTable {
         (row != 0).then_some((row, address))
     }
 
-    /// Removes a connection that took the address of another interface than that of row `out`, by which it leaves now.
-    /// `false` for one that is not masqueraded, or leaves as before.
+    /// Removes a masqueraded connection that uses the address of another interface than that of row `out`, by which it
+    /// leaves now. Returns `false` if the connection is not masqueraded, or leaves by the same interface as before.
     pub fn end_masqueraded_by_other(&mut self, reference: ConnRef, out: RowId) -> bool {
         let masquerade = self.masquerade(reference.slot);
         let leaves_by_other = masquerade != 0 && masquerade != out;
-        // One that an earlier packet of the batch ended has gone already, and is freed behind it.
+        // A connection that an earlier packet of the batch has ended is not removed again; it is freed after the batch.
         let is_there =
             [Direction::Original, Direction::Reply].iter().any(|way| self.is_indexed(reference.slot, *way));
         if leaves_by_other && is_there {

@@ -1,10 +1,10 @@
 //! The connection table of one worker.
 //!
-//! A connection is a slot: two flow entries and a hot state of one cache line each, and a record of what is needed
-//! rarely. Memory per connection at most: 2 × 64 + 64 + 24 bytes, 12 of timer link and 25 of
-//! hash slots, 253 in all; IPv6 connections have their addresses beside, 64 bytes more. Where counters run
-//! over, or a connection is fasttracked, 32 bytes each. All of it is reserved at start but touched, and so
-//! backed by memory, only as it is used for the first time.
+//! A connection is a slot: two flow entries and a hot state of one cache line each, and a cold state that is rarely
+//! needed. Memory per connection at most: 2 × 64 + 64 + 24 bytes, 12 of timer link and 25 of hash slots, 253 in all;
+//! IPv6 connections store their addresses separately, 64 bytes more. Connections whose counters overflow, and
+//! fasttracked ones, take 32 bytes more each. All of it is reserved at the start, but backed by memory only when it is
+//! first used.
 
 mod bind;
 mod cached;
@@ -41,22 +41,22 @@ const EXPIRY_TICK: u64 = 100_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clash;
 
-/// Figures of the table.
+/// Counters of the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Connections now, IPv4.
+    /// Number of IPv4 connections at present.
     pub ip4: u64,
-    /// Connections now, IPv6.
+    /// Number of IPv6 connections at present.
     pub ip6: u64,
-    /// Fasttracked connections now.
+    /// Number of fasttracked connections at present.
     pub fasttracked: u64,
-    /// Connections given up for newer ones since start.
+    /// Number of connections evicted for newer ones since the start.
     pub evicted: u64,
 }
 
-/// Most slots of a table: as many as an id has room for.
+/// Maximum number of slots of a table: as many as an id can number.
 const MAX_SLOTS: u32 = 1 << SLOT_BITS;
-/// Bits of an id that name the slot.
+/// Bits of an id that hold the slot.
 const SLOT_BITS: u32 = 26;
 
 /// Connections of one worker.
@@ -70,40 +70,40 @@ pub struct ConnectionTable {
     v6: V6,
     /// Counts that did not fit into the counters of the hot states.
     spilled: TotalsBySlot,
-    /// The part of fasttracked connections' packets that does not count as fasttracked.
+    /// Packets and bytes of fasttracked connections that do not count as fasttracked.
     slow_part: TotalsBySlot,
     /// First free slot; the others follow by [`ColdState::newer`].
     free: u32,
-    /// First slot of those that end with the batch; the others follow likewise.
+    /// First slot of the ended connections that are freed after the batch; the others follow likewise.
     ended: u32,
-    /// Source that was given to a connection last; none when the last one kept its own.
+    /// Translated source address of the last connection that was bound; the default if it kept its own.
     last_source: Addr,
     wheel: Wheel<EXPIRY_TICK>,
-    /// Connections that are given up when the table is full.
+    /// Connections that may be evicted when the table is full.
     evictables: Evictables,
     /// Flows that packets of this pass have opened.
     opened: Opened,
     live: u32,
     max_entries: u32,
-    /// Next slot to look at for connections whose masqueraded address is gone; `None` when all have been.
+    /// Next slot to check for connections whose masqueraded address is gone; `None` if all have been checked.
     purge: Option<u32>,
     worker: u32,
     workers: u32,
     seed: u64,
     counters: Counters,
-    /// Original tuples of removed connections that stood in the directory.
+    /// Original tuples of removed connections that have to be removed from the directory.
     unpublished: Vec<Tuple>,
     /// Free ports, where they are scarce.
     ports: FreePortMaps,
-    /// Changes that another process is to know.
+    /// Changes of connections that are kept across a restart.
     pub(in crate::flow::conntrack) journal: Journal,
     validities: Validities,
     keeps_validities: bool,
 }
 
 impl ConnectionTable {
-    /// For at most `max_entries` connections (at least 1). `seed` should be unpredictable: it keeps
-    /// senders from choosing tuples that share a bucket.
+    /// A table for at most `max_entries` connections (at least 1). `seed` should be unpredictable: it keeps senders
+    /// from choosing tuples that share a bucket.
     pub fn new(worker: u32, workers: u32, max_entries: u32, seed: u32) -> Self {
         let max_entries = max_entries.clamp(1, MAX_SLOTS);
         let capacity = max_entries as usize;
@@ -146,12 +146,12 @@ impl ConnectionTable {
         self.workers
     }
 
-    /// Most connections it takes.
+    /// Maximum number of connections.
     pub(in crate::flow::conntrack) fn max_entries(&self) -> usize {
         self.max_entries as usize
     }
 
-    /// Connections it holds, unconfirmed ones included.
+    /// Number of connections, including unconfirmed ones.
     pub fn len(&self) -> usize {
         self.live as usize
     }
@@ -161,13 +161,13 @@ impl ConnectionTable {
         self.live == 0
     }
 
-    /// Figures.
+    /// Counters of the table.
     pub fn counts(&self) -> Counters {
         self.counters
     }
 
-    /// Changes the bound. A lower bound removes nothing; it holds for new connections. A higher one
-    /// rebuilds the hash structure.
+    /// Changes the maximum number of connections. A lower one removes no connection; it applies to new ones. A higher
+    /// one rebuilds the hash table.
     pub fn set_max_entries(&mut self, max_entries: u32) {
         let max_entries = max_entries.clamp(1, MAX_SLOTS);
         if max_entries as usize > self.hot.capacity() {
@@ -193,7 +193,7 @@ impl ConnectionTable {
         self.keep_validities(self.keeps_validities);
     }
 
-    /// Whether entries may have a limited validity, for which memory is then reserved.
+    /// Sets whether entries may have a limited validity: memory for it is reserved or freed.
     pub fn keep_validities(&mut self, keeps_validities: bool) {
         self.keeps_validities = keeps_validities;
         if keeps_validities {
@@ -227,7 +227,8 @@ impl ConnectionTable {
     }
 
     /// Tuple of the packets of a direction, as they arrive.
-    // It is put together in parts: returned in memory and copied, it would wait for the store buffer.
+    // Inlined, so that the tuple is built field by field in its destination: a copy from memory would stall on the
+    // store buffer.
     #[inline(always)]
     fn tuple(&self, slot: u32, direction: Direction) -> Tuple {
         let Some(entry) = self.entries.get(Self::index(slot, direction) as usize) else {
@@ -240,7 +241,7 @@ impl ConnectionTable {
         tuple
     }
 
-    /// Hashes of both directions, of the tuples in the flow entries.
+    /// Hashes of the tuples of both directions.
     fn hashes(&self, slot: u32) -> [u32; 2] {
         [Direction::Original, Direction::Reply].map(|direction| {
             let entry = self.entries.get(Self::index(slot, direction) as usize);
@@ -251,7 +252,8 @@ impl ConnectionTable {
         })
     }
 
-    /// The key of a connection's original direction as packets have it; `None` for IPv6, whose keys are not all of it.
+    /// The key of packets of a connection's original direction; `None` for IPv6, whose keys do not contain the whole
+    /// addresses.
     pub(in crate::flow::conntrack) fn original_key(&self, slot: u32) -> Option<FlowKey> {
         let entry = self.entries.get(Self::index(slot, Direction::Original) as usize)?;
         Some(entry.key().without_port()).filter(FlowKey::is_v4)
@@ -263,7 +265,7 @@ impl ConnectionTable {
         entry.map_or(0, |entry| entry.key().protocol())
     }
 
-    /// Writes the key of a direction. Returns it as packets have it.
+    /// Writes the key of a direction. Returns the key that packets of the direction have.
     #[inline]
     fn set_tuple(&mut self, slot: u32, direction: Direction, tuple: &Tuple) -> FlowKey {
         let sought = FlowKey::of(tuple);
@@ -281,7 +283,7 @@ impl ConnectionTable {
         sought
     }
 
-    /// The line of an entry's connection.
+    /// The hot state of an entry's connection.
     #[inline]
     pub fn connection_at(&self, index: EntryIndex) -> Option<&HotState> {
         self.hot.get((index >> 1) as usize)
@@ -293,7 +295,7 @@ impl ConnectionTable {
         self.hot.get_mut((index >> 1) as usize)
     }
 
-    /// An entry, and the line of its connection.
+    /// An entry, and the hot state of its connection.
     #[inline]
     pub fn flow_mut(&mut self, index: EntryIndex) -> Option<(&mut FlowEntry, &mut HotState)> {
         Some((self.entries.get_mut(index as usize)?, self.hot.get_mut((index >> 1) as usize)?))
@@ -307,7 +309,7 @@ impl ConnectionTable {
         (current && self.hot.get(slot)?.status.used()).then_some(slot)
     }
 
-    /// The line of a reference's connection, `None` when it is gone.
+    /// The hot state of a reference's connection; `None` if the connection is gone.
     #[inline]
     pub fn hot(&self, reference: ConnRef) -> Option<&HotState> {
         self.hot.get(self.slot(reference)?)
@@ -320,7 +322,7 @@ impl ConnectionTable {
     }
 
     /// Keys of a connection's packets as they arrive, of a direction and of the other one; `None` when the connection
-    /// is gone, or of IPv6, whose keys do not hold the whole addresses.
+    /// is gone, or if it is of IPv6, whose keys do not contain the whole addresses.
     #[inline(always)]
     pub(crate) fn keys(&self, reference: ConnRef, direction: Direction) -> Option<(&FlowKey, &FlowKey)> {
         self.slot(reference)?;
@@ -347,8 +349,8 @@ impl ConnectionTable {
         Tuples { original: tuple(Direction::Original), reply: tuple(Direction::Reply) }
     }
 
-    /// The connection of a reference as it is now, `None` when it is gone. Puts all of it together; what
-    /// packets need is to be had from [`ConnectionTable::hot`] and [`ConnectionTable::tuples`].
+    /// A copy of the connection of a reference; `None` if it is gone. Collects all of its state; packets use
+    /// [`ConnectionTable::hot`] and [`ConnectionTable::tuples`].
     pub fn get(&self, reference: ConnRef) -> Option<Connection> {
         self.slot(reference)?;
         self.connection(reference.slot)
@@ -381,7 +383,7 @@ impl ConnectionTable {
             .filter_map(|slot| self.connection(slot))
     }
 
-    /// Whether a slot is in use, for a connection that others may know of.
+    /// Whether a slot holds a confirmed connection.
     pub(in crate::flow::conntrack) fn is_shown(&self, slot: u32) -> bool {
         self.hot.get(slot as usize).is_some_and(|hot| hot.status.used() && hot.status.confirmed())
     }

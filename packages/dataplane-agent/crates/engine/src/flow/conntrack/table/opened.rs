@@ -9,10 +9,10 @@ use super::ConnectionTable;
 use crate::ids::Direction;
 use crate::packet::tuple::Tuple;
 
-/// Bits of the filter. A full batch sets one in 16 of them.
+/// Number of bits of the filter. A full batch sets one in 16 of them.
 const BITS: usize = 4096;
 
-/// Filter of the flows that have been opened in either direction: a filter that may say so of others too.
+/// Bloom filter of the flows that have been opened in either direction in this pass; it may have false positives.
 #[derive(Debug)]
 pub(super) struct Opened {
     words: Box<[u64; BITS / 64]>,
@@ -59,9 +59,9 @@ impl ConnectionTable {
         self.opened.clear();
     }
 
-    /// Notes that a packet opens a connection, unless a packet of this pass in the opposite direction has opened it: then
-    /// this one is its reply, and is tracked in a later pass, when the translation of the other is decided. To be called for
-    /// each packet for which no connection is found.
+    /// Whether a packet of this pass in the opposite direction has opened a connection: then this packet may be its
+    /// reply, and is tracked in a later pass, when the translation of the connection is decided. Otherwise notes that
+    /// this packet opens a connection. To be called for each packet for which no connection is found.
     #[inline]
     pub fn is_opened_from_other_side(&mut self, tuple: &Tuple) -> bool {
         self.opened.insert(tuple) && self.has_unconfirmed(&tuple.reversed()) && self.find(tuple).is_none()

@@ -1,4 +1,4 @@
-//! The state of a connection beside its flow entries and hot state.
+//! The state of a connection outside its flow entries and hot state.
 
 use tollway_config::dataplane::RowId;
 
@@ -12,17 +12,17 @@ use crate::packet::tuple::Addr;
 pub(super) struct ColdState {
     /// Number of allocations of the slot; never 0.
     pub serial: u32,
-    /// Neighbours in the list of evictable connections that it is in, oldest first.
+    /// The next older connection in the same list of evictable connections.
     pub older: u32,
-    /// The newer one; of a free slot the next free one.
+    /// The next newer connection in that list; for a free slot, the next free slot.
     pub newer: u32,
     /// Connection mark.
     pub mark: u32,
     /// Interface row whose address a masquerade rule took; 0 without masquerade.
     pub masquerade: RowId,
-    /// Packets in flight that hold it while it is unconfirmed.
+    /// Number of packets being processed that refer to the connection while it is unconfirmed.
     pub pending: u16,
-    /// Number of that list.
+    /// Number of the list of evictable connections.
     pub list: u8,
 }
 
@@ -47,7 +47,7 @@ impl V6 {
     #[cfg(test)]
     pub const BYTES: usize = size_of::<[(Addr, Addr); 2]>();
 
-    /// A place for another connection.
+    /// Allocates a place for another connection.
     pub fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.places.push(Default::default());
@@ -55,7 +55,7 @@ impl V6 {
         })
     }
 
-    /// Gives a place back.
+    /// Frees a place.
     pub fn give(&mut self, place: u32) {
         self.free.push(place);
     }
@@ -81,12 +81,12 @@ impl V6 {
 pub(super) struct TotalsBySlot(Vec<[u64; 4]>);
 
 impl TotalsBySlot {
-    /// Counters at 0.
+    /// Counters of zero for `slots` slots.
     pub fn new(slots: usize) -> Self {
         Self(vec![[0; 4]; slots])
     }
 
-    /// Makes room for so many slots, and keeps those for which `used` holds.
+    /// Grows to `slots` slots, and keeps the counters of those for which `used` holds.
     pub fn grow(&mut self, slots: usize, used: impl Fn(u32) -> bool) {
         let old = std::mem::replace(self, Self::new(slots));
         for (slot, cells) in (0..).zip(old.0).filter(|(slot, _)| used(*slot)) {
@@ -96,7 +96,7 @@ impl TotalsBySlot {
         }
     }
 
-    /// Counters of a slot; 0 for one without.
+    /// Counters of a slot; zero if it has none.
     pub fn get(&self, slot: u32) -> Totals {
         let [p0, p1, b0, b1] = self.0.get(slot as usize).copied().unwrap_or_default();
         Totals { packets: [p0, p1], bytes: [b0, b1] }

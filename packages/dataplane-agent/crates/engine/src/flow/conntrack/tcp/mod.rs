@@ -1,8 +1,8 @@
 //! TCP: connection state and window tracking.
 //!
-//! The states and their transitions are Linux's, which RouterOS shows by name. The window check is Guido
-//! van Rooij's ("Real Stateful TCP Packet Filtering in IP Filter", 2000): per direction the highest
-//! sequence number sent, the highest the peer allows and the largest window bound what may follow.
+//! The states and their transitions are Linux's, which RouterOS shows by name. The window check is Guido van Rooij's
+//! ("Real Stateful TCP Packet Filtering in IP Filter", 2000): in each direction, the highest sequence number sent, the
+//! highest one that the peer allows and the largest window limit the segments that are accepted.
 
 mod note;
 mod segment;

@@ -1,12 +1,12 @@
-//! The note of a segment that passed without changing the tracked state, kept until the peer answers it.
+//! A note of a segment that was let through without changing the tracked state, kept until the peer answers it.
 //!
-//! A SYN that does not fit the connection may be that of an end that has forgotten it. The router cannot tell, so the
-//! SYN passes and the connection stays; if the peer answers it with a SYN-ACK, both ends have begun anew, and so does
-//! the router. If the peer knows the connection it answers with an acknowledgement (RFC 9293 §3.5.1, RFC 5961 §4),
-//! which an end that knows nothing of it resets.
+//! A SYN that does not fit the connection may come from an end that has lost its state, for example after a restart.
+//! The router cannot tell, so it lets the SYN pass and keeps the connection. If the peer answers with a SYN-ACK, both
+//! ends have opened a new connection, and the router tracks that one. If the peer still has the connection, it answers
+//! with an acknowledgement (RFC 9293 §3.5.1, RFC 5961 §4), which an end without the connection answers with a reset.
 //!
-//! The note holds 16 bits of the acknowledgement number that the answer must have. That is enough: a sender that can
-//! forge both the segment and its answer does not have to guess.
+//! The note holds a 16-bit hash of the acknowledgement number that the answer must have. That is enough: a sender that
+//! can forge both the segment and its answer does not have to guess.
 
 use tollway_wire::tcp::{Options, flag};
 
@@ -16,16 +16,17 @@ use super::{CHALLENGED, LAST_OF_REPLY, ProtocolState, SYN_NOTED, Segment, Segmen
 use crate::flow::conntrack::tcp_state::State;
 use crate::ids::Direction;
 
-/// In the lower bits of [`ProtocolState::last_flags`] with [`SYN_NOTED`]: window scale; above all valid ones without the option.
+/// Value and mask of the window scale in the low bits of [`ProtocolState::last_flags`] with [`SYN_NOTED`]; this value,
+/// which is above all valid scales, if the SYN had no such option.
 const NOTED_SCALE: u8 = 15;
-/// Bit there: the SYN permitted selective acknowledgements.
+/// Bit of [`ProtocolState::last_flags`] with [`SYN_NOTED`]: the SYN permitted selective acknowledgements.
 const NOTED_SACK: u8 = 16;
 
 const _: () = assert!(
     NOTED_SCALE > MAX_SCALE && (LAST_OF_REPLY | CHALLENGED | SYN_NOTED) & (NOTED_SCALE | NOTED_SACK) == 0
 );
 
-/// 16 bits of a sequence number.
+/// 16-bit hash of a sequence number.
 const fn digest(number: u32) -> u16 {
     (number.wrapping_mul(0x9e37_79b1) >> 16) as u16
 }
@@ -47,7 +48,8 @@ impl ProtocolState {
                 self.note_syn(segment);
                 self.last_flags |= CHALLENGED;
             }
-            // The originator resets what it knows nothing of with the number that was acknowledged.
+            // An originator that does not have the connection resets it with the acknowledged number as sequence
+            // number.
             (SegmentKind::Ack | SegmentKind::SynAck, Direction::Reply, State::SynSent) => {
                 self.last = digest(segment.ack);
                 self.last_flags = LAST_OF_REPLY | CHALLENGED;
@@ -75,7 +77,7 @@ impl ProtocolState {
         kind == SegmentKind::SynAck && direction == Direction::Reply && self.answers_noted_syn(segment)
     }
 
-    /// ProtocolState as if the SYN that was noted, which `end` acknowledges, had opened the connection.
+    /// The state as if the noted SYN, whose data ends at `end`, had opened the connection.
     pub(super) fn begun_by_noted_syn(&self, end: u32) -> Self {
         let mut sent = Traits::default();
         if self.last_flags & NOTED_SCALE != NOTED_SCALE {
@@ -84,7 +86,7 @@ impl ProtocolState {
         if self.last_flags & NOTED_SACK != 0 {
             sent.flags |= SACK;
         }
-        // Its window is not known, but no SYN has a larger one.
+        // The window of the noted SYN is not known: take the largest one that a SYN can have.
         let originator = SideState { end, max_end: end, max_win: u32::from(u16::MAX), max_ack: 0 };
         Self {
             sides: [originator, SideState::default()],
@@ -95,14 +97,14 @@ impl ProtocolState {
         }
     }
 
-    /// Whether [`Self::track_noted`] may have anything to say.
+    /// Whether [`Self::track_noted`] may return a result.
     #[inline]
     pub(super) fn may_be_answered(&self) -> bool {
         self.last_flags & SYN_NOTED != 0 || self.state == State::SynSent
     }
 
-    /// Takes what its place in the window says nothing about: another SYN of the originator, and answers to what
-    /// was noted. `None` for everything else.
+    /// Tracks segments for which the window does not matter: another SYN of the originator, and answers to a noted
+    /// segment. Returns `None` for all other segments.
     #[cold]
     pub(super) fn track_noted(
         &mut self,
@@ -112,7 +114,7 @@ impl ProtocolState {
     ) -> Option<SegmentOutcome> {
         let [originator, _] = &self.sides;
         match (self.state, direction, kind) {
-            // The originator has begun anew, or gives up the data of its first SYN (RFC 7413 §4.1.3).
+            // The originator has restarted, or omits the data of its first SYN (RFC 7413 §4.1.3).
             (State::SynSent, Direction::Original, SegmentKind::Syn)
                 if before(segment.end(), originator.end) =>
             {

@@ -1,4 +1,4 @@
-//! What the tracker reads of a segment, and what a segment does to a connection.
+//! The fields of a segment that the tracker reads, and the implementation of [`Protocol`] for TCP.
 
 use tollway_wire::field;
 use tollway_wire::tcp::{HEADER, Options, flag};
@@ -30,7 +30,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Segment from the bytes of a TCP header; `None` when it is not whole.
+    /// Parses a TCP header; `None` if it is incomplete.
     #[inline(always)]
     pub fn parse(header: &[u8], payload: u32) -> Option<Self> {
         let fixed: &[u8; HEADER] = header.first_chunk()?;
@@ -60,9 +60,9 @@ impl Segment {
         self.seq.wrapping_add(self.payload).wrapping_add(control)
     }
 
-    /// What the flags say to the state machine; `None` for flags that do not belong together.
+    /// The kind of segment for the state machine, by its flags; `None` for an invalid combination of flags.
     pub(super) fn kind(&self) -> Option<SegmentKind> {
-        // URG with SYN or ACK occurs; ECN bits and PSH say nothing about state.
+        // URG may occur with SYN or ACK; ECN bits and PSH do not affect the state.
         match self.flags & STATE_FLAGS {
             flag::SYN => Some(SegmentKind::Syn),
             SYN_ACK => Some(SegmentKind::SynAck),
@@ -74,7 +74,7 @@ impl Segment {
     }
 }
 
-/// Flags that say what a segment does to the state.
+/// Flags that affect the state.
 const STATE_FLAGS: u8 = flag::FIN | flag::SYN | flag::RST | flag::ACK;
 const SYN_ACK: u8 = flag::SYN | flag::ACK;
 const FIN_ACK: u8 = flag::FIN | flag::ACK;
@@ -121,7 +121,8 @@ impl Protocol for Segment {
         self.flags & STATE_FLAGS == flag::SYN
     }
 
-    /// What unseen packets do to the windows is not known from then on, so that must be all that they can change.
+    /// Packets forwarded elsewhere change the windows, which are unknown from then on; they must not be able to change
+    /// anything else.
     fn may_offload(hot: &HotState, timeouts: &Timeouts) -> bool {
         timeouts.loose && hot.status.assured() && hot.protocol_state.state() == State::Established
     }

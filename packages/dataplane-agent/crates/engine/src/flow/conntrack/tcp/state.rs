@@ -3,7 +3,7 @@
 use crate::flow::conntrack::tcp_state::State;
 use crate::ids::Direction;
 
-/// A segment by its flags.
+/// Kind of a segment, by its flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum SegmentKind {
@@ -23,7 +23,7 @@ impl SegmentKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transition {
     To(State),
-    /// Let through to be judged by the peer, without effect.
+    /// The segment passes without effect; the peer decides about it.
     Ignore,
     /// The tuple is being used again by a new connection.
     Reopen,

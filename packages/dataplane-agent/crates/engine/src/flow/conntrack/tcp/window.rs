@@ -1,4 +1,4 @@
-//! The window check, and how a segment in the window updates the tracked windows.
+//! The window check, and the update of the tracked windows by a segment in the window.
 
 use tollway_wire::tcp::{Options, flag};
 
@@ -25,11 +25,11 @@ pub(super) struct SideState {
 pub(super) struct Traits {
     /// Window scale of the side (RFC 7323 §2), bits.
     pub(super) scale: u8,
-    /// [`SCALE`] to [`RESTORED`].
+    /// Flags, from [`SCALE`] to [`RESTORED`].
     pub(super) flags: u8,
 }
 
-/// The side that sends in a direction, and the other one.
+/// The elements of the side that sends in a direction, and of the other side.
 #[inline]
 pub(super) const fn pick<T>(pair: &[T; 2], direction: Direction) -> (&T, &T) {
     let [original, reply] = pair;
@@ -71,7 +71,7 @@ pub(super) const MAX_SCALE: u8 = 14;
 /// Largest window that a header can express (RFC 7323 §2.3), rounded up, bytes.
 pub(super) const MAX_WINDOW: u32 = 1 << 30;
 
-/// Most bytes that an acknowledgement may be behind the data, for windows smaller than that.
+/// Maximum number of bytes by which an acknowledgement may be behind the data, if the window is smaller.
 const MAX_ACK_WINDOW: u32 = 66_000;
 
 /// Whether a sequence number is before another one, modulo 2^32 (RFC 9293 §3.4).
@@ -162,7 +162,8 @@ impl ProtocolState {
         let picked_up = pick(&self.traits, direction).0.flags & PICKED_UP != 0;
         let (sender, receiver) = pick_mut(&mut self.sides, direction);
         if segment.has(flag::RST) {
-            // As long as the peer has not been seen, neither its window nor its data say what fits.
+            // As long as no segment of the peer has been seen, its window and its data are unknown and cannot be used
+            // for the check.
             let fits = picked_up && receiver.max_win == 0 && !before(sender.max_end, span.seq);
             return if fits { WindowPosition::Within } else { WindowPosition::Outside };
         }
@@ -212,7 +213,7 @@ impl ProtocolState {
     pub(super) fn in_window<const IN_ORDER: bool>(&self, direction: Direction, at: &SegmentSpan) -> bool {
         let (sender, receiver) = pick(&self.sides, direction);
         let ack_window = sender.max_win.max(MAX_ACK_WINDOW);
-        // Each difference is negative when its bound does not hold: one branch decides all.
+        // Each difference is negative if its bound is violated, so that one branch checks all bounds.
         let above = if IN_ORDER { at.seq.wrapping_sub(sender.end) } else { 0 };
         let seq = sender.max_end.wrapping_sub(at.seq);
         let end = at.end.wrapping_sub(sender.end.wrapping_sub(receiver.max_win));
@@ -221,8 +222,8 @@ impl ProtocolState {
         ((seq | end | sack | reach | above) as i32) >= 0
     }
 
-    /// Accounts for the data of a fragment without TCP header, up to a sequence number. Data outside the window is ignored:
-    /// it cannot be checked otherwise, and no sender sends it.
+    /// Accounts for the data of a fragment without TCP header, up to sequence number `end`. Data outside the window is
+    /// ignored.
     pub(in crate::flow::conntrack) fn extend(&mut self, direction: Direction, end: u32) {
         let (sender, _) = pick_mut(&mut self.sides, direction);
         let (sends, _) = pick_mut(&mut self.traits, direction);
@@ -232,7 +233,7 @@ impl ProtocolState {
         }
     }
 
-    /// Moves the windows on by a segment that lies within them.
+    /// Updates the windows by a segment that lies within them.
     #[inline]
     pub(super) fn advance(&mut self, direction: Direction, segment: &Segment, at: &SegmentSpan) {
         let (sender, receiver) = pick_mut(&mut self.sides, direction);
