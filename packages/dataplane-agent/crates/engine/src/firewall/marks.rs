@@ -1,4 +1,4 @@
-//! Names of marks, for people.
+//! Names of marks, for display.
 
 use tollway_config::dataplane::{Mark, MarkName};
 
@@ -14,7 +14,7 @@ impl MarkNames {
         Self(names)
     }
 
-    /// Name of a mark; `None` when the configuration does not know it, or no longer.
+    /// Name of a mark; `None` if the configuration does not contain it, or no longer.
     pub fn name(&self, mark: Mark) -> Option<&str> {
         let at = self.0.binary_search_by_key(&mark, |named| named.mark).ok()?;
         self.0.get(at).map(|named| named.name.as_str())

@@ -13,17 +13,17 @@ use crate::packet::tuple::Addr;
 #[derive(Debug, Default)]
 pub struct Contents(BTreeMap<String, Arc<Entries>>);
 
-/// The prefixes of a list. They are the fewest that cover its addresses.
+/// The prefixes of a list: the smallest number that covers its addresses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Entries {
-    /// Address in the upper bits, length in the lower eight.
+    /// IPv4 prefixes, ascending: the address in the upper bits, the length in the lower eight.
     v4: Box<[u64]>,
     v6: Box<[(u128, u8)]>,
 }
 
 impl Contents {
-    /// Compiles lists; those that are as in `previous` are shared with it. An entry of two families or with
-    /// its ends reversed and a name that occurs twice are errors.
+    /// Compiles lists. Lists that are the same in `previous` are shared with it. Errors are an entry of two address
+    /// families or with its ends reversed, and a name that occurs twice.
     pub fn build(lists: &[AddressList], previous: Option<&Self>) -> Result<Self, BuildError> {
         let mut built = BTreeMap::new();
         for list in lists {
@@ -86,7 +86,7 @@ impl Entries {
         Ok(Self { v4: prefixes4.into(), v6: prefixes6.into() })
     }
 
-    /// Whether one of the prefixes holds an address.
+    /// Whether one of the prefixes contains an address.
     pub fn contains(&self, address: Addr) -> bool {
         match address.as_v4() {
             Some(v4) => {
@@ -105,7 +105,7 @@ impl Entries {
         }
     }
 
-    /// The prefixes that `other` does not hold as such: first address and length.
+    /// The prefixes that are not in `other` with the same length: first address and length.
     pub fn missing_in<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (Addr, u8)> + 'a {
         let v4 = Missing { of: &self.v4, from: &other.v4 };
         let v6 = Missing { of: &self.v6, from: &other.v6 };
@@ -138,7 +138,7 @@ impl<T: Ord + Copy> Iterator for Missing<'_, T> {
     }
 }
 
-/// Cuts a range into the fewest prefixes.
+/// Splits a range into the smallest number of prefixes.
 fn cut(mut from: u128, to: u128, bits: u8, mut each: impl FnMut(u128, u8)) {
     loop {
         let aligned = from.trailing_zeros().min(u32::from(bits));
@@ -155,7 +155,7 @@ fn cut(mut from: u128, to: u128, bits: u8, mut each: impl FnMut(u128, u8)) {
     }
 }
 
-/// Sorts, and joins ranges that overlap or touch.
+/// Sorts ranges, and merges those that overlap or touch.
 fn merge<T: Ord + Copy>(ranges: &mut Vec<(T, T)>, next: impl Fn(T) -> Option<T>) {
     ranges.sort_unstable();
     ranges.dedup_by(|later, kept| {

@@ -1,5 +1,5 @@
-//! Dynamic entries: those that rules and clients add to address lists, with or without a timeout. They are kept over
-//! changes of the configuration and end on their own.
+//! Dynamic entries, which rules and clients add to address lists, with or without a timeout. They are kept across
+//! changes of the configuration.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::flow::change_counters::ChangeCounters;
 use crate::packet::tuple::Addr;
 use crate::time::Now;
 
-/// Most entries beside those of the configuration, over all lists: what a flood of addresses can make.
+/// Maximum number of dynamic entries of all lists together, as a flood of addresses may create entries without limit.
 pub const MAX_DYNAMIC: usize = 2 << 20;
-/// Without end.
+/// Expiry of an entry without a timeout.
 const NEVER: Now = Now(u64::MAX);
 
-/// A dynamic entry, as the writer keeps it.
+/// The writer's record of a dynamic entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AddedEntry {
     key: SetKey,
@@ -24,7 +24,7 @@ pub(super) struct AddedEntry {
     created: Now,
 }
 
-/// An entry beside the configuration, for clients.
+/// A dynamic entry, for clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DynamicEntry {
     /// Name of the list.
@@ -33,7 +33,7 @@ pub struct DynamicEntry {
     pub address: Addr,
     /// Length of the prefix, bits.
     pub len: u8,
-    /// Time left, ms; `None` without end.
+    /// Time until it expires, ms; `None` without a timeout.
     pub left_ms: Option<u64>,
     /// Age of the entry, ms.
     pub age_ms: u64,
@@ -44,17 +44,17 @@ pub struct DynamicEntry {
 pub enum Added {
     /// The entry is new.
     New,
-    /// The entry existed; its timeout starts anew.
+    /// The entry exists; its timeout begins again.
     Rebuilt,
-    /// The configuration holds it already.
+    /// The configuration contains the entry already.
     Configured,
-    /// No room: there are too many entries.
+    /// There are too many entries.
     Full,
 }
 
 impl AddressSets {
-    /// Puts an address into a list, as a rule does; the life of an entry that is there begins anew.
-    /// `timeout_ms` 0 has no end.
+    /// Adds an address to a list, for a rule. If the entry exists its timeout begins again. A `timeout_ms` of 0 is no
+    /// timeout.
     pub fn add(
         &self,
         list: u16,
@@ -77,7 +77,7 @@ impl AddressSets {
         added
     }
 
-    /// [`Self::add`] for a prefix, to the list of a name.
+    /// [`Self::add`] for a prefix, to the list with a name.
     pub fn add_to(
         &self,
         name: &str,
@@ -180,7 +180,7 @@ impl AddressSets {
         }
     }
 
-    /// Removes an entry that the configuration does not hold; `false` when there is none.
+    /// Removes a dynamic entry. Returns `false` if there is none.
     pub fn remove_from(&self, name: &str, address: Addr, len: u8, change_counters: &ChangeCounters) -> bool {
         let mut writer = self.writer();
         let Some(list) = writer.numbers.get(name).copied() else { return false };
@@ -196,7 +196,7 @@ impl AddressSets {
         true
     }
 
-    /// Removes entries whose time is over, at most `budget` of them. Returns the number removed.
+    /// Removes expired entries; looks at no more than about `budget` of them. Returns the number removed.
     pub fn expire(&self, now: Now, budget: usize, change_counters: &ChangeCounters) -> usize {
         let (mut looked, mut removed) = (0, 0);
         while looked < budget && self.due.load(Ordering::Relaxed) <= now.0 {
@@ -207,7 +207,7 @@ impl AddressSets {
                 looked += 1;
                 let record = writer.records.get(number as usize).and_then(Option::as_ref);
                 if let Some(expires) = record.map(|record| record.expires).filter(|&expires| expires > now) {
-                    // Further away than the wheel looks ahead.
+                    // The expiry is beyond the range of the timing wheel.
                     writer.wheel.arm(number, expires);
                     continue;
                 }
@@ -223,7 +223,7 @@ impl AddressSets {
         removed
     }
 
-    /// When [`Self::expire`] has something to do next; `u64::MAX` never. One relaxed load.
+    /// When [`Self::expire`] has to be called next, ns; `u64::MAX` for never. One relaxed load.
     pub fn next_due(&self) -> u64 {
         self.due.load(Ordering::Relaxed)
     }
@@ -233,19 +233,19 @@ impl AddressSets {
         std::mem::take(&mut self.writer().refused)
     }
 
-    /// Number of entries beside those of the configuration.
+    /// Number of dynamic entries.
     pub fn dynamic(&self) -> usize {
         self.writer().dynamic()
     }
 
-    /// Whether there are as many of them as there may be: what a rule adds is refused.
+    /// Whether the maximum number of dynamic entries is reached, so that additions are refused.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
     }
 
-    /// Calls `each` for every entry beside the configuration's, a slice at a time under the lock. What lives
-    /// all the while is seen once.
+    /// Calls `each` for every dynamic entry. The lock is held for one slice at a time. An entry that exists during the
+    /// whole call is visited once.
     pub fn for_each_dynamic(&self, now: Now, mut each: impl FnMut(&DynamicEntry)) {
         let mut names: HashMap<u16, Arc<str>> = HashMap::new();
         let mut from = 0;

@@ -1,12 +1,12 @@
-//! The contents of all address lists, shared by the workers and outside of snapshots: what the
-//! configuration holds, and what rules and clients add to it.
+//! The contents of all address lists: the entries of the configuration, and those that rules and clients add. They are
+//! shared by the workers and are not part of snapshots.
 //!
-//! Lists are known by name over commits and have a number each. A prefix in a list is an entry of a hash
-//! table ([`table`]) that workers read without locks; an address is looked for once per prefix length that its list
-//! has. Whoever changes entries holds a lock meanwhile, for a few entries at a time.
+//! Lists are identified by name across commits, and have a number. A prefix in a list is an entry of a hash table
+//! ([`table`]) that workers read without locks; the lookup of an address takes one probe for each prefix length in the
+//! list. A writer holds a lock, for a few entries at a time.
 //!
-//! Memory per entry: about 20 bytes of table for IPv4 and 50 for IPv6; entries that are not the
-//! configuration's another 75 for their time.
+//! Memory per entry: about 20 bytes of table for IPv4 and 50 for IPv6; dynamic entries take another 75 for their
+//! timeout.
 
 mod contents;
 mod dynamic;

@@ -1,13 +1,13 @@
 //! A hash table of prefixes that is read without locks while one writer changes it.
 //!
-//! Linear hashing (Litwin, 1980): the table grows by one page at a time, so that no insertion does more than
-//! split one page. A page has 64 buckets; a bucket is one cache line of seven slots for IPv4, two lines of
-//! five for IPv6, and a word that counts the entries which found it full and went on to the next one. So
-//! a lookup reads one line, rarely two, and nothing is left behind by what is removed.
+//! Linear hashing (Litwin, 1980): the table grows by one page at a time, so that no insertion does more than split one
+//! page. A page has 64 buckets; a bucket is one cache line of seven slots for IPv4, two lines of five for IPv6, and a
+//! word that counts the entries which found the bucket full and were placed in a later one. So a lookup reads one line,
+//! rarely two, and removals leave no tombstones.
 //!
-//! Readers miss nothing that is there all the while: an entry is written before it is counted on its way, an
-//! entry that moves to a new page is there before the page is published and removed from its old page
-//! afterwards, and a reader that finds nothing looks again if pages were added meanwhile.
+//! A reader does not miss an entry that exists during the whole lookup. An entry that moves to a new page is written
+//! there before the page is published, and is removed from its old page afterwards. A reader that finds nothing looks
+//! again if pages were added meanwhile.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,18 +16,18 @@ use crate::packet::tuple::Addr;
 
 const BUCKETS: usize = 64;
 const LINE: usize = 8;
-/// Pages of a group, and groups.
+/// Number of pages of a group, and maximum number of groups.
 const GROUP: usize = 256;
-/// Part of the slots, in 256ths, from which on the table grows. The fullest pages have one and a half of it, so
-/// that chance fills none.
+/// Load, in 256ths of the slots, from which on the table grows. The fullest pages have up to one and a half times this
+/// load, so that even with bad luck none is full.
 const LOAD: u64 = 120;
 
-/// Bits of a slot's first word. It holds list and length too, and for IPv4 the address, for IPv6 a number
-/// that differs whenever the slot is used again.
+/// Bits of a slot's first word. The word also holds the list and the length, and for IPv4 the address, for IPv6 a
+/// number that differs each time the slot is used.
 pub mod mark {
     /// The slot is taken.
     pub const TAKEN: u64 = 1;
-    /// The configuration holds the prefix.
+    /// The configuration contains the prefix.
     pub const CONFIGURED: u64 = 2;
     /// A rule or a client has added the prefix.
     pub const DYNAMIC: u64 = 4;
@@ -52,11 +52,11 @@ impl SetKey {
     pub const fn around(list: u16, address: Addr, len: u8) -> Self {
         let host_bits = if address.as_v4().is_some() { 32 } else { 128 } - len as u32;
         let mask = if host_bits >= 128 { 0 } else { u128::MAX << host_bits };
-        // The upper bits of an IPv4 address are those that say it is one.
+        // The mask does not cover the upper bits of an IPv4 address, which identify it as one.
         Self { list, address: Addr(address.0 & mask), len }
     }
 
-    /// Whether it is one address.
+    /// Whether it is a single address.
     pub const fn is_host(&self) -> bool {
         self.len == if self.address.as_v4().is_some() { 32 } else { 128 }
     }
@@ -74,7 +74,7 @@ struct Page {
     records: OnceLock<Box<[AtomicU32]>>,
 }
 
-/// Pages beside each other.
+/// A group of pages.
 type Group = Box<[OnceLock<Page>]>;
 
 /// The location of an entry in the table.
@@ -93,14 +93,14 @@ impl EntryLocation {
     }
 }
 
-/// The table; `WORDS` of a slot is 1 for IPv4 and 3 for IPv6. Functions that change it must not run side by
-/// side.
+/// The table. `WORDS` is the number of words of a slot: 1 for IPv4, 3 for IPv6. Functions that change the table must
+/// not run concurrently.
 #[derive(Debug)]
 pub struct PrefixTable<const WORDS: usize> {
     groups: Box<[OnceLock<Group>]>,
     pages: AtomicU32,
     seed: u64,
-    /// The writer's own.
+    /// Used only by the writer.
     entries: AtomicU64,
     used: AtomicU32,
 }
@@ -123,7 +123,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         table
     }
 
-    /// Prefixes in it.
+    /// Number of prefixes.
     pub fn len(&self) -> u64 {
         self.entries.load(Ordering::Relaxed)
     }
@@ -139,7 +139,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
             .sum()
     }
 
-    /// Whether a prefix is there.
+    /// Whether the table contains a prefix.
     #[inline]
     pub fn contains(&self, key: &SetKey) -> bool {
         self.find(key).is_some()
@@ -164,7 +164,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         }
     }
 
-    /// Adds a mark to a prefix, which is made if it is not there. `None` when there is no room.
+    /// Sets a mark of a prefix. Adds the prefix if it is not in the table. Returns `None` if there is no room.
     pub fn insert(&self, key: &SetKey, mark: u64) -> Option<EntryLocation> {
         if let Some(place) = self.find(key) {
             return Some(self.set(place, place.word | mark));
@@ -186,7 +186,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         }
     }
 
-    /// Takes a mark from an entry, and the entry away when none is left.
+    /// Clears a mark of an entry, and removes the entry if no mark is left.
     pub fn remove(&self, key: &SetKey, mark: u64) {
         let Some(place) = self.find(key) else { return };
         let word = place.word & !mark;
@@ -206,7 +206,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         Some(records.get(place.slot as usize)?.load(Ordering::Relaxed))
     }
 
-    /// Sets what the dynamic entry of a place is known by.
+    /// Sets the number of the dynamic entry at a location.
     pub fn set_record(&self, place: EntryLocation, record: u32) {
         if let Some(page) = self.page(place.page) {
             Self::put_record(page, place.slot, record);
@@ -233,7 +233,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         self.groups.get(number / GROUP)?.get()?.get(number % GROUP)?.get()
     }
 
-    /// `false` when there are as many as there can be.
+    /// Creates a page. Returns `false` if there are as many as possible.
     fn make_page(&self, number: u32) -> bool {
         let number = number as usize;
         let Some(group) = self.groups.get(number / GROUP) else { return false };
@@ -309,7 +309,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
                 if word & !ignored != wanted {
                     continue;
                 }
-                // The slot may have been used again between the two looks at its first word.
+                // The slot may have been reused between the two reads of its first word.
                 let same = WORDS == 1
                     || (Self::key_at(page, slot, word).address == key.address
                         && cell.load(Ordering::Acquire) >> 32 == word >> 32);
@@ -363,7 +363,7 @@ impl<const WORDS: usize> PrefixTable<WORDS> {
         }
     }
 
-    /// Adds a page and moves there what belongs there; `false` when there are as many as there can be.
+    /// Adds a page and moves the entries that belong there. Returns `false` if there are as many pages as possible.
     fn grow(&self) -> bool {
         let pages = self.pages.load(Ordering::Relaxed);
         if !self.make_page(pages) {
@@ -403,7 +403,7 @@ const fn round(pages: u32) -> u32 {
     1 << pages.ilog2()
 }
 
-/// The page of a hash while there are so many pages.
+/// The page of a hash when there are `pages` pages.
 #[inline]
 const fn page_of(hash: u64, pages: u32) -> u32 {
     let round = round(pages);

@@ -1,5 +1,5 @@
-//! Necessary conditions of a rule on the fields of the flow, in half a cache line: they exclude nearly every rule that
-//! does not match without a load of the rule itself.
+//! Necessary conditions of a rule on the fields of the flow, in half a cache line. They exclude nearly every rule that
+//! does not match without reading the rule itself.
 
 use tollway_config::dataplane::ConnectionState;
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
@@ -8,7 +8,7 @@ use super::view::PacketView;
 
 /// Interface of packets that have none.
 const NO_INTERFACE: u16 = u16::MAX - 1;
-/// Stands for every interface in a [`Check`].
+/// Value of a [`Check`] that matches every interface.
 const ANY_INTERFACE: u16 = u16::MAX;
 
 /// Properties that a packet must have for a rule to match; bits of [`Check::needs`] and [`Fields::has`].
@@ -57,7 +57,7 @@ impl Field {
         [Self::Source, Self::Destination, Self::DestinationPort, Self::SourcePort, Self::In, Self::Out];
 }
 
-/// The fields of a packet that checks and indexes look at.
+/// The fields of a packet that checks and indexes read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     src: u32,
@@ -111,8 +111,9 @@ impl Fields {
     }
 }
 
-/// Conditions that a packet must fulfil for a rule to match: implied by the rule's flow-constant ones, not
-/// equal to them. Of several conditions about one field the last one counts. A range is its first value and how many follow it.
+/// Conditions that are necessary for a rule to match: they follow from its flow-constant conditions, but need not be
+/// equivalent to them. Of several conditions on one field only the last one is kept. A range is stored as its first
+/// value and the number of values that follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Check {
     src: u32,
@@ -154,8 +155,8 @@ impl Default for Check {
 }
 
 impl Check {
-    /// The source address is in a range of IPv4 addresses. Like the methods below that return something: `false` when
-    /// another condition has said something about the field, which counts no longer.
+    /// The source address is in a range of IPv4 addresses. Like the methods below that return a value: returns `false`
+    /// if an earlier condition on the field is replaced.
     pub fn source(&mut self, from: u32, to: u32) -> bool {
         self.needs |= need::IP4;
         set(&mut self.src, &mut self.src_span, from, to.saturating_sub(from), u32::MAX)
@@ -246,7 +247,8 @@ impl Check {
     }
 }
 
-/// Sets a field's first value and how many follow it; whether it had every value before.
+/// Sets the first value of a field and the number of values that follow. Returns whether the field was unrestricted
+/// before.
 fn set<T: Copy + PartialEq>(first: &mut T, span: &mut T, from: T, follow: T, every: T) -> bool {
     let had_every = *span == every;
     (*first, *span) = (from, follow);

@@ -18,7 +18,7 @@ use crate::flow::nat::NatTarget;
 use crate::interface::InterfaceMap;
 use crate::packet::tuple::Addr;
 
-/// Most chains of a table.
+/// Maximum number of chains of a table.
 pub const MAX_CHAINS: usize = 4096;
 
 /// A compiled rule.
@@ -34,25 +34,26 @@ pub struct Rule {
     pub(super) action: Action,
     /// In the order of [`EvaluationOrder`].
     pub(super) matchers: Box<[Matcher]>,
-    /// Number of matchers that the flow alone decides.
+    /// Number of matchers that are flow constant; they come first.
     pub(super) flow_const_matchers: usize,
-    /// The chain's index decides all conditions that depend on the flow alone.
+    /// The rule's [`Check`] is equivalent to its flow-constant conditions, which need not be evaluated again.
     pub(super) flow_const_said: bool,
-    /// Number of matchers before those that depend on more than flow and lists.
+    /// Number of matchers that depend only on the flow and on lists.
     pub(super) constant_matchers: usize,
-    /// The dependencies of the conditions after those.
+    /// The dependencies of the other conditions.
     pub(super) depends: Depends,
     /// A match is logged.
     pub(super) logs: bool,
-    /// A condition reads the transport header, negated or not: the rule matches no packet without one.
+    /// A condition, negated or not, reads the transport header: the rule matches no packet without one.
     pub(super) reads_transport_header: bool,
     /// Only SYN segments fulfil its conditions.
     pub(super) only_matches_syn: bool,
 }
 
 impl Rule {
-    /// Translation that a rule of NAT asks for. `interface` and `own` are the out-interface and its address in `srcnat`, the
-    /// in-interface's in `dstnat`. `None` when the action is no translation, or needs the address and there is none.
+    /// Translation that a rule of NAT asks for. `interface` and `own` are the row and the address of the out-interface
+    /// in `srcnat`, of the in-interface in `dstnat`. Returns `None` if the action is not a translation, or needs the
+    /// address and there is none.
     #[inline(always)]
     pub fn nat_target(&self, interface: RowId, own: Option<Addr>) -> Option<NatTarget> {
         self.action.nat_target(interface, own)
@@ -63,7 +64,7 @@ impl Rule {
 #[derive(Debug, Clone)]
 pub(super) struct CompiledChain {
     name: String,
-    /// Place of its first rule in the table.
+    /// Index of its first rule in the table.
     pub from: u32,
     /// Index by which the first rule that matches is found.
     pub index: Arc<Index>,
@@ -76,15 +77,15 @@ pub struct RuleTable {
     pub(super) rules: Vec<Rule>,
     /// Chains by number.
     pub(super) chains: Vec<CompiledChain>,
-    /// Address lists that the rules name.
+    /// Address lists to which the rules refer.
     pub(super) lists: Arc<AddressLists>,
 }
 
 impl RuleTable {
-    /// Compiles the chains of a table. Errors name the rule: an action the table or hook does not know, a
-    /// jump to nowhere, to a built-in chain, in a circle or nested deeper than [`MAX_JUMP_DEPTH`], a
-    /// reference that does not resolve. Rules that are in the table before go on with what they have
-    /// counted there, and chains with the same conditions share its index.
+    /// Compiles the chains of a table. Errors name the rule: an action that the table or hook does not support, a jump
+    /// to a chain that does not exist, to a built-in chain, in a cycle or nested deeper than [`MAX_JUMP_DEPTH`], or a
+    /// reference that does not resolve. Rules that are in the table `before` keep the state of their conditions, and
+    /// chains with the same conditions share their index with it.
     pub fn compile(
         kind: TableKind,
         chains: &[Chain],
@@ -145,14 +146,14 @@ impl RuleTable {
         }
     }
 
-    /// Position at which evaluation of a built-in chain starts; `None` when it has no rules, which accepts.
+    /// Position at which the evaluation of a built-in chain starts; `None` if the chain has no rules and so accepts.
     pub fn hook(&self, name: &str) -> Option<Position> {
         let place = self.chains.iter().position(|chain| chain.name == name)?;
         let chain = self.chains.get(place)?;
         (!chain.index.is_empty()).then(|| Position::at(place as u16, chain.from))
     }
 
-    /// Whether outcomes may depend on volume, time or lists.
+    /// Whether outcomes may have a limited validity: depend on volume, time, DSCP or lists.
     pub fn has_bounds(&self) -> bool {
         self.rules.iter().any(|rule| {
             let limited = Depends::LIMITED_VALIDITY.union(Depends::LIST);
@@ -228,7 +229,7 @@ fn compile_rule(
     Ok((compiled, check))
 }
 
-/// Check of a rule's conditions, and whether it says all that the flow decides about them.
+/// The check of a rule's conditions, and whether it is equivalent to its flow-constant conditions.
 pub(super) fn check_of(matchers: &[Matcher]) -> (Check, bool) {
     let mut check = Check::default();
     let mut says_all = true;
@@ -238,7 +239,7 @@ pub(super) fn check_of(matchers: &[Matcher]) -> (Check, bool) {
     (check, says_all)
 }
 
-/// Looks for circles, too deep nesting, and actions that a hook reaches but does not know.
+/// Checks for cycles, too deep nesting, and actions that can be reached from a hook which does not support them.
 fn check_paths(kind: TableKind, chains: &[Chain], lists: &AddressLists) -> Result<(), BuildError> {
     let mut depths = vec![None; chains.len()];
     for index in 0..chains.len() {
@@ -265,7 +266,7 @@ fn check_paths(kind: TableKind, chains: &[Chain], lists: &AddressLists) -> Resul
     Ok(())
 }
 
-/// Jumps nested below a chain.
+/// Depth of the jumps nested below a chain.
 fn depth(
     chains: &[Chain],
     index: usize,

@@ -12,11 +12,12 @@ use super::outcome::{Evaluation, Position};
 use super::view::PacketView;
 
 impl RuleTable {
-    /// Runs a packet from `start`: a built-in chain's [`RuleTable::hook`], or the resume point of an earlier
-    /// evaluation of the same flow. Rules see in `view` what rules before them have changed; afterwards it is as it was.
+    /// Evaluates the rules for a packet from `start` on: the [`RuleTable::hook`] of a built-in chain, or the resume
+    /// point of an earlier evaluation of the same flow. Rules see the changes of earlier rules in `view`, which is
+    /// restored afterwards.
     pub fn evaluate(&self, view: &mut PacketView, start: &Position, out: &mut Evaluation) {
         out.reset();
-        // The view was just written field by field: a copy of it would wait until that has left the store buffer.
+        // The view was just written field by field: a copy of it would stall on the store buffer.
         let before = (view.mark, view.connection_mark, view.dscp, view.dscp_written);
         self.run(view, start.copy(), out);
         (view.mark, view.connection_mark, view.dscp, view.dscp_written) = before;
@@ -46,7 +47,7 @@ impl RuleTable {
         }
     }
 
-    /// Runs the rules of a chain from the position on, until one of them leads elsewhere.
+    /// Evaluates the rules of a chain from the position on, until one of them leaves the chain.
     #[inline]
     fn run_chain(
         &self,
@@ -56,7 +57,7 @@ impl RuleTable {
         position: &mut Position,
         out: &mut Evaluation,
     ) -> ChainExit {
-        // Found in place: a copy of the lists would wait for the store buffer.
+        // Filled in place: a copy of the lists would stall on the store buffer.
         let mut candidates = Candidates::none(&chain.index);
         candidates.find(key, position.rule.saturating_sub(chain.from));
         while let Some(candidate) = candidates.next(key) {
@@ -78,7 +79,8 @@ impl RuleTable {
         ChainExit::Return
     }
 
-    /// Whether a rule matches. A rule that the flow alone excludes depends on nothing else.
+    /// Whether a rule matches. Notes the dependencies of the outcome, unless the flow-constant conditions exclude the
+    /// rule.
     #[inline]
     fn matches(&self, rule: &Rule, view: &PacketView, position: &Position, out: &mut Evaluation) -> bool {
         let (flow_const, rest) =

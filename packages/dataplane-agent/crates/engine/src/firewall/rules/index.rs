@@ -1,30 +1,30 @@
-//! The index of a chain: the rules that a packet may match, in order, without evaluating all of them.
+//! The index of a chain: finds the rules that a packet may match, in order, without evaluating all rules.
 //!
-//! A tree. A *split* tells apart those rules of a node that are narrow in one field: each interval of the
-//! field's values has a child with the rules that cover it, and the rules that are wide in that field are a
-//! child of their own, where another field may tell them apart. A *leaf* is a list of rules, evaluated one after
-//! the other by their [`Check`]s, which lie side by side. So a packet visits one list per kind of rules: of
-//! 10,000 rules with different prefixes or ports it evaluates about as few as of 25.
+//! The index is a tree. A *split* separates the rules of a node by one field. Each interval of the field's values has a
+//! child with the rules that cover the interval; the rules that cover many intervals (*wide* rules) form a child of
+//! their own, which may be split by another field. A *leaf* is a list of rules, evaluated one after the other by their
+//! [`Check`]s, which are contiguous in memory. So a packet visits a few lists: of 10,000 rules with different prefixes
+//! or ports it evaluates about as few as of 25.
 
 use std::collections::HashMap;
 
 use super::check::{Check, Field, Fields};
 use super::intervals::Intervals;
 
-/// Longest list that is not worth a split.
+/// Maximum length of a list that is not split.
 const LIST: usize = 6;
-/// Most lists that a packet may visit.
+/// Maximum number of lists that a packet may visit.
 const MAX_LISTS: usize = 8;
-/// Most intervals that a narrow rule covers, and so the number of its copies in a split; fewer if the copies
-/// become too many.
+/// Maximum number of intervals that a narrow rule covers, which is the number of its copies in a split. The next
+/// smaller value is tried if there would be too many copies.
 const NARROW: [u32; 3] = [16, 4, 1];
-/// Most copies of a split's rules, on average.
+/// Maximum average number of copies of the narrow rules of a split.
 const MAX_COPIES: usize = 4;
 
 /// A node: a list, a split or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IndexNode {
-    /// Place in the pool, or number of the split.
+    /// Index of the first rule of a list, or number of the split.
     at: u32,
     /// Length of the list, or [`SPLIT`].
     len: u32,
@@ -50,7 +50,7 @@ pub(super) struct Index {
     /// The lists, each ascending by rule.
     checks: Vec<Check>,
     rules: Vec<u32>,
-    /// Checks of all rules, as given.
+    /// Checks of all rules, as passed to [`Self::new`].
     source: Vec<Check>,
 }
 
@@ -151,7 +151,7 @@ pub(super) struct Candidates<'a> {
     index: &'a Index,
     lists: [RuleRun; MAX_LISTS],
     count: usize,
-    /// List whose rule was given out. What follows there is looked for only when it is wanted: most rules
+    /// List whose rule was returned last. The next rule of that list is searched only by the next call, as most rules
     /// that match end the search.
     given: usize,
 }
@@ -169,7 +169,7 @@ impl<'a> Candidates<'a> {
         self.index.visit(self.index.root, key, from, self);
     }
 
-    /// The next one, in order.
+    /// The next candidate, in order.
     #[inline]
     pub fn next(&mut self, key: &Fields) -> Option<u32> {
         let lists = self.lists.get_mut(..self.count)?;
@@ -196,13 +196,13 @@ struct SplitCandidate {
     starts: Vec<u32>,
     /// Narrow rules with the intervals they cover, first and last.
     narrow: Vec<Placed>,
-    /// Number of rules by which the longest list becomes shorter.
+    /// Number of narrow rules that a packet need not visit in the worst case.
     gain: usize,
 }
 
 impl Builder<'_> {
-    /// A node of some rules, ascending, through which a packet visits at most `lists` lists; and how many it
-    /// does visit at most.
+    /// Builds a node of rules, ascending, in which a packet visits at most `lists` lists. Returns the node and the
+    /// maximum number of lists that a packet visits.
     fn node(&mut self, rules: &[u32], lists: usize) -> (IndexNode, usize) {
         if rules.len() <= self.list || lists < 2 {
             return self.leaf(rules);
@@ -259,7 +259,7 @@ impl Builder<'_> {
         (IndexNode { at, len: SPLIT }, visited + more)
     }
 
-    /// Split of the rules by a field; `None` when hardly any is narrow in it.
+    /// The possible split of rules by a field; `None` if hardly any of them is narrow in it.
     fn candidate(&self, field: Field, rules: &[u32]) -> Option<SplitCandidate> {
         let range = |rule: &u32| Some((*rule, self.source.get(*rule as usize)?.range(field)?));
         let mut ranged: Vec<Ranged> = rules.iter().filter_map(range).collect();
@@ -286,8 +286,8 @@ type Ranged = (u32, (u32, u32));
 /// A rule with the first and last interval it covers.
 type Placed = (u32, u32, u32);
 
-/// Cuts the values into intervals that each rule covers whole or not at all: their first values, and the
-/// rules with theirs.
+/// Divides the values into intervals each of which a rule covers either completely or not at all. Returns their first
+/// values, and the rules with the intervals that they cover.
 fn place(ranged: &[Ranged]) -> (Vec<u32>, Vec<Placed>) {
     let starts = starts(ranged.iter().map(|(_, range)| *range));
     let interval = |value: u32| (starts.partition_point(|start| *start <= value) - 1) as u32;
@@ -307,7 +307,7 @@ fn starts(ranges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     starts
 }
 
-/// Most rules that cover one interval.
+/// Maximum number of rules that cover one interval.
 fn longest(placed: &[Placed], intervals: usize) -> usize {
     let mut changes = vec![0_i64; intervals + 1];
     for (_, first, last) in placed {

@@ -1,5 +1,5 @@
-//! Which of many consecutive intervals holds a value: a static search tree with sixteen keys, one cache line,
-//! per node, of which a search compares all at once.
+//! Finds the interval that contains a value among consecutive intervals: a static search tree with sixteen keys, one
+//! cache line, per node. A search compares all keys of a node at once.
 
 const KEYS: usize = 16;
 
@@ -36,7 +36,7 @@ impl Intervals {
         intervals
     }
 
-    /// Number of the interval that holds a value.
+    /// Number of the interval that contains a value.
     #[inline]
     pub fn find(&self, value: u32) -> usize {
         let mut at = 0;
@@ -44,7 +44,7 @@ impl Intervals {
             let Some(line) = self.lines.get((first + at) as usize) else { return 0 };
             let not_greater: u32 = line.0.iter().map(|key| u32::from(*key <= value)).sum();
             at = at * KEYS as u32 + not_greater.saturating_sub(1);
-            // Unused keys count for the greatest value.
+            // Unused keys match the greatest value.
             let end = self.levels.get(depth + 1).map_or(self.count, |next| self.width(depth + 1, *next));
             at = at.min(end - 1);
         }

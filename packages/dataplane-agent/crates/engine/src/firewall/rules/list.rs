@@ -1,4 +1,4 @@
-//! The address lists that rules name; what they hold is kept by [`crate::firewall::address_set`].
+//! The address lists to which rules refer. Their contents are in [`crate::firewall::address_set`].
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use crate::firewall::address_set::{AddressSets, Entries, MAX_LISTS};
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::tuple::Addr;
 
-/// The address lists of a configuration, by their index there.
+/// The address lists of a configuration, by their index in it.
 #[derive(Debug, Default)]
 pub struct AddressLists {
     names: Vec<String>,
@@ -23,7 +23,7 @@ impl AddressLists {
     /// The lists with their configured entries, until they are bound to the shared sets.
     ///
     /// # Errors
-    /// For an entry of two families or with its ends reversed.
+    /// An entry of two address families or with its ends reversed.
     pub fn build(lists: &[AddressList]) -> Result<Self, BuildError> {
         let alone: Result<_, _> = lists.iter().map(Entries::build).collect();
         Ok(Self { alone: alone?, ..Self::named(lists)? })
@@ -32,7 +32,7 @@ impl AddressLists {
     /// Lists that are empty until they are bound.
     ///
     /// # Errors
-    /// When there are too many.
+    /// There are too many lists.
     pub fn named(lists: &[AddressList]) -> Result<Self, BuildError> {
         if lists.len() > MAX_LISTS / 2 {
             let message = format!("more than {} address lists", MAX_LISTS / 2);
@@ -42,7 +42,7 @@ impl AddressLists {
         Ok(Self { names, alone: Vec::new(), bound: OnceLock::new() })
     }
 
-    /// Finds contents in `sets`, where the lists have these numbers. The first call counts.
+    /// Binds the lists to `sets`, in which they have these numbers. Only the first call has an effect.
     pub fn bind(&self, sets: &Arc<AddressSets>, numbers: Box<[u16]>) {
         let _ = self.bound.set((Arc::clone(sets), numbers));
     }
@@ -65,24 +65,24 @@ impl AddressLists {
         self.names.is_empty()
     }
 
-    /// Number of a list where it is bound.
+    /// Number of a list in the sets to which it is bound.
     #[inline]
     pub fn number(&self, list: u32) -> Option<u16> {
         self.bound.get()?.1.get(list as usize).copied()
     }
 
-    /// The cell whose changes concern a membership, for a decision that depends on it.
+    /// The slot of the change counters for a membership on which a decision depends.
     pub fn membership(&self, list: u32, address: Addr) -> MembershipSlot {
         self.number(list)
             .map_or(MembershipSlot::NONE, |number| MembershipSlot::of(u32::from(number), address))
     }
 
-    /// Whether what a rule adds is taken.
+    /// Whether rules can add entries.
     pub fn has_room(&self) -> bool {
         self.bound.get().is_none_or(|(sets, _)| !sets.is_full())
     }
 
-    /// Whether a list holds an address. An index without a list holds none.
+    /// Whether a list contains an address. `false` for an index without a list.
     #[inline]
     pub fn contains(&self, list: u32, address: Addr) -> bool {
         match self.bound.get() {

@@ -1,8 +1,8 @@
-//! Firewall rules: which of them a packet hits and what they say.
+//! Firewall rules: which rules match a packet, and the resulting verdict and actions.
 //!
 //! [`RuleTable`] is a compiled table (filter, NAT or mangle). [`mod@reference`] evaluates the configuration as it was
 //! written, rule by rule, and is what `RuleTable` must agree with. Conditions are in `matcher`, actions in `action`.
-//! Nothing here acts: verdict, log lines and the fasttrack mark are reported in an [`Evaluation`].
+//! Nothing here has an effect on packets: verdict, log lines and the fasttrack mark are returned in an [`Evaluation`].
 
 mod action;
 mod check;

@@ -1,4 +1,5 @@
-//! The outcome of the rules of a table for a packet, and the position at which another packet of the flow goes on.
+//! The outcome of the rules of a table for a packet, and the position from which on other packets of the flow are
+//! evaluated.
 
 pub use tollway_config::dataplane::MAX_JUMP_DEPTH;
 use tollway_config::dataplane::{Mark, RejectWith, RowId};
@@ -13,9 +14,9 @@ pub enum RuleVerdict {
     /// The packet is accepted.
     #[default]
     Accept,
-    /// The packet ends, silently.
+    /// The packet is dropped silently.
     Drop,
-    /// The packet ends and is answered.
+    /// The packet is dropped and answered.
     Reject(RejectWith),
     /// A NAT rule, by its index in the table, decides the translation.
     Nat {
@@ -32,7 +33,8 @@ pub struct Position {
     depth: u16,
     /// Index of the next rule.
     pub(super) rule: u32,
-    /// Next rule of each caller and above it its chain, outermost first: whole words, which are set to zero all at once.
+    /// Next rule (low half) and chain (high half) of each caller, outermost first. Whole words, so that they are set to
+    /// zero together.
     callers: [u64; MAX_JUMP_DEPTH],
 }
 
@@ -49,7 +51,8 @@ impl Position {
         if self.depth == 0 { Self::at(self.chain, self.rule) } else { *self }
     }
 
-    /// Jumps to another chain, and notes the next rule of this one to return to. `false` when jumps are nested too deeply.
+    /// Jumps to another chain, and stores the next rule of this chain as the return position. Returns `false` if jumps
+    /// are nested too deeply.
     #[inline]
     pub(super) fn call(&mut self, chain: u16, rule: u32) -> bool {
         let Some(caller) = self.callers.get_mut(usize::from(self.depth)) else { return false };
@@ -72,7 +75,7 @@ impl Position {
     }
 }
 
-/// The result of an evaluation. It is reused from packet to packet, since its vectors keep their memory.
+/// The result of an evaluation. It is reused from packet to packet, so that its vectors keep their memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evaluation {
     /// The verdict of the table.
@@ -83,18 +86,18 @@ pub struct Evaluation {
     pub logs: Vec<u32>,
     /// A `fasttrack-connection` rule matched.
     pub fasttrack: bool,
-    /// The dependencies of the outcome beside the flow.
+    /// The dependencies of the outcome other than the flow.
     pub depends: Depends,
-    /// The first rule whose outcome another packet of the flow may change: everything before it may be
-    /// remembered. `None` when all may be.
+    /// The first rule whose outcome may differ for another packet of the flow: the outcome before it may be cached.
+    /// `None` if the whole outcome may be.
     pub resume: Option<Position>,
     /// Number of rules in `matched` before `resume`; all of them without one.
     pub matched_before_resume: usize,
-    /// Until when the outcome before `resume` holds.
+    /// Limits of the validity of the outcome before `resume`.
     pub validity: OutcomeValidity,
     /// Changes by rules of mangle.
     pub changes: Changes,
-    /// Addresses to put into lists, in order. Rules after the one that adds see them there.
+    /// Addresses to add to lists, in order. Later rules of the evaluation see them in the lists.
     pub adds: Vec<ListAddition>,
 }
 
@@ -115,19 +118,19 @@ pub struct Changes {
     pub clamp_mss: bool,
 }
 
-/// An address that a rule puts into a list.
+/// An address that a rule adds to a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListAddition {
     /// Index of the list in the configuration.
     pub list: u32,
     /// The address.
     pub address: Addr,
-    /// Life of the entry, ms; 0 has no end.
+    /// Timeout of the entry, ms; 0 for none.
     pub timeout_ms: u64,
 }
 
 impl Evaluation {
-    /// Empties it for the next evaluation.
+    /// Resets it for the next evaluation.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.verdict = RuleVerdict::Accept;
@@ -142,8 +145,8 @@ impl Evaluation {
         self.adds.clear();
     }
 
-    /// Notes that the outcome depends on a membership. Beyond [`MAX_LISTED`](super::validity::MAX_LISTED) of them the
-    /// rule is evaluated for every packet.
+    /// Notes that the outcome depends on a membership. If there are more than
+    /// [`MAX_LISTED`](super::validity::MAX_LISTED), the rule is evaluated for every packet.
     #[inline]
     pub(super) fn note_membership(&mut self, listed: Membership, position: &Position) {
         if self.resume.is_none() && !self.validity.note_membership(listed) {
@@ -151,7 +154,7 @@ impl Evaluation {
         }
     }
 
-    /// Notes what the outcome depends on. The first rule whose outcome does not follow from the flow is the resume point.
+    /// Notes what the outcome depends on. The first rule whose outcome is not flow constant becomes the resume point.
     #[inline]
     pub(super) fn note_dependency(&mut self, depends: Depends, position: &Position) {
         if !depends.is_flow_const() {

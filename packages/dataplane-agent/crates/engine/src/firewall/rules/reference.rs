@@ -1,7 +1,7 @@
 //! The reference evaluator: rules as configured, one after the other. Compiled tables are tested against it.
 //!
-//! Shares no code with the compiled form, so that each can be wrong on its own. How a condition reads and what an
-//! action does is said in the file of each (`Condition::reference`, `RuleAction::reference`).
+//! It shares no code with the compiled form, so that an error in one does not affect the other. The reference of each
+//! condition and action is in its file (`Condition::reference`, `RuleAction::reference`).
 
 use tollway_config::dataplane::{AddressList, Chain, Rule};
 
@@ -25,12 +25,12 @@ pub struct Reference<'a> {
 }
 
 impl Reference<'_> {
-    /// Runs the first of all packets through a built-in chain.
+    /// Evaluates a built-in chain for the first packet.
     pub fn evaluate(&self, hook: &str, view: &PacketView) -> ReferenceOutcome {
         self.evaluate_next(hook, view, &mut Memory::default())
     }
 
-    /// Runs a packet through a built-in chain.
+    /// Evaluates a built-in chain for a packet. `memory` is the state that earlier packets have left.
     pub fn evaluate_next(&self, hook: &str, view: &PacketView, memory: &mut Memory) -> ReferenceOutcome {
         let mut outcome = ReferenceOutcome::default();
         if let Some(chain) = self.chains.iter().position(|chain| chain.name == hook) {
@@ -40,7 +40,7 @@ impl Reference<'_> {
         outcome
     }
 
-    /// Whether the table ends in the chain, and not only the chain.
+    /// Evaluates a chain. Returns whether the evaluation of the table ends there, not only that of the chain.
     fn chain(
         &self,
         index: usize,
@@ -71,7 +71,7 @@ impl Reference<'_> {
         false
     }
 
-    /// Conditions that every packet changes come last, and only when all others hold.
+    /// Evaluates the conditions whose state every packet changes last, and only if all others hold.
     fn rule_matches(&self, rule: &Rule, view: &PacketView, memory: &mut Memory) -> bool {
         let mut matchers: Vec<_> = rule.matchers.iter().collect();
         matchers.sort_by_key(|matcher| Matcher::order_of(matcher));

@@ -1,4 +1,4 @@
-//! What the reference of a matcher or an action is given, and what it changes.
+//! The inputs of the reference of a matcher or an action, and its results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -39,7 +39,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Takes out of the lists what rules have put there.
+    /// Removes the addresses that rules have added to lists.
     pub fn forget_lists(&mut self) {
         self.added.clear();
     }
@@ -51,7 +51,7 @@ pub(super) struct ReferenceHit<'a> {
     pub view: &'a mut PacketView,
     /// Index of the rule over all chains of the table.
     pub index: u32,
-    /// What matchers keep from packet to packet.
+    /// State of matchers from packet to packet.
     pub memory: &'a mut Memory,
     /// Outcome so far.
     pub outcome: &'a mut ReferenceOutcome,
@@ -68,7 +68,7 @@ pub(super) struct ReferenceInput<'a> {
     pub lists: &'a [AddressList],
     /// Interfaces of the configuration.
     pub interfaces: &'a InterfaceMap,
-    /// What matchers keep from packet to packet.
+    /// State of matchers from packet to packet.
     pub memory: &'a mut Memory,
 }
 
@@ -78,7 +78,7 @@ impl ReferenceInput<'_> {
         self.view.tuple.protocol == 6 || self.view.tuple.protocol == 17
     }
 
-    /// Whether a list, or what rules have put into it, holds an address.
+    /// Whether a list contains an address, in its configured entries or in those that rules have added.
     pub fn in_list(&self, number: u32, address: Addr) -> bool {
         let list = self.lists.get(number as usize);
         self.memory.added.contains(&(number, address))

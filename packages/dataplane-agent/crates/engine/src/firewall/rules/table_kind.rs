@@ -33,12 +33,12 @@ impl TableKind {
         }
     }
 
-    /// The name of a built-in chain, if it is one of this table's.
+    /// The name of a built-in chain, if this table has it.
     pub(super) fn chain(self, name: &str) -> Option<&'static str> {
         self.chains().iter().map(|(chain, _)| *chain).find(|chain| *chain == name)
     }
 
-    /// Path of the menu whose rows the rules are.
+    /// Name of the menu that contains the rules.
     pub(super) const fn menu(self) -> &'static str {
         match self {
             Self::Filter => "filter",

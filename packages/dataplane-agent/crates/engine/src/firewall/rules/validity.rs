@@ -1,13 +1,13 @@
-//! Validity of an outcome that depends on volume, time, DSCP or address lists: until when it holds, so that the rules
-//! need not be evaluated for every packet.
+//! Validity of an outcome that depends on volume, time, DSCP or address lists. While it is valid, the rules need not be
+//! evaluated for every packet.
 
 use super::view::{PacketView, Side};
 use crate::time::Now;
 
-/// Memberships that an outcome may depend on and still be remembered.
+/// Maximum number of memberships on which an outcome may depend and still be cached.
 pub const MAX_LISTED: usize = 2;
 
-/// An address of the packet whose membership in a list decided.
+/// An address of the packet on whose membership in a list the outcome depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Membership {
     /// Index of the list in the configuration.
@@ -16,16 +16,16 @@ pub struct Membership {
     pub side: Side,
 }
 
-/// Until when an outcome holds. The default has no end.
+/// The limits of the validity of an outcome. The default is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeValidity {
-    /// While the connection has carried less, L3 bytes of both directions together.
+    /// The outcome is valid while the connection has carried fewer L3 bytes, both directions together.
     pub bytes: u64,
-    /// Until this moment.
+    /// The outcome is valid before this time.
     pub until: Now,
-    /// For packets with this DSCP alone.
+    /// The outcome is valid only for packets with this DSCP.
     pub dscp: Option<u8>,
-    /// While these addresses are in their lists, or are not, as they were.
+    /// The outcome is valid while these memberships do not change.
     pub listed: [Option<Membership>; MAX_LISTED],
 }
 
@@ -36,25 +36,25 @@ impl Default for OutcomeValidity {
 }
 
 impl OutcomeValidity {
-    /// Whether the outcome holds without end.
+    /// Whether the validity is unlimited.
     pub fn is_unlimited(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The stricter of both thresholds counts.
+    /// Lowers the limits of volume and time to these, if they are lower.
     pub fn narrow(&mut self, bytes: u64, until: Now) {
         self.bytes = self.bytes.min(bytes);
         self.until = self.until.min(until);
     }
 
-    /// Notes that the DSCP decided, unless a rule has written it.
+    /// Notes that the outcome depends on the received DSCP, unless a rule has written the DSCP.
     pub fn note_dscp(&mut self, view: &PacketView) {
         if !view.dscp_written {
             self.dscp = Some(view.dscp);
         }
     }
 
-    /// Notes that a membership decided; `false` when there is no room for it.
+    /// Notes that the outcome depends on a membership. Returns `false` if there is no room for it.
     pub fn note_membership(&mut self, listed: Membership) -> bool {
         if self.listed.contains(&Some(listed)) {
             return true;

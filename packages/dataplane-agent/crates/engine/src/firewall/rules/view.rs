@@ -1,4 +1,4 @@
-//! The fields of a packet and its connection that conditions are evaluated on.
+//! The fields of a packet and its connection that conditions read.
 
 use tollway_config::dataplane::{ConnectionState, Mark};
 
@@ -6,7 +6,7 @@ use crate::ids::InterfaceIndex;
 use crate::packet::tuple::Tuple;
 use crate::time::Now;
 
-/// End of the packet that a condition looks at.
+/// The end of the packet to which a condition applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Source, or ingress.
@@ -26,7 +26,7 @@ pub struct PacketView {
     pub out_interface: Option<InterfaceIndex>,
     /// Addresses, ports and protocol.
     pub tuple: Tuple,
-    /// Ports, TCP flags, ICMP type and code are in another packet: that of the first fragment, which is not known.
+    /// Ports, TCP flags, ICMP type and code are not known: they are in the first fragment of the datagram.
     pub no_transport_header: bool,
     /// TCP flags as on the wire; 0 for other protocols.
     pub tcp_flags: u8,
@@ -46,7 +46,7 @@ pub struct PacketView {
     pub connection_mark: Mark,
     /// DSCP of the IP header.
     pub dscp: u8,
-    /// A rule has written the DSCP, so that it is no property of the packet.
+    /// A rule has written the DSCP: it is not the received one.
     pub dscp_written: bool,
     /// Length of the IP packet on the wire, bytes; of a super-frame that of its full segments.
     pub length: u32,
@@ -60,14 +60,14 @@ pub struct PacketView {
     pub now: Now,
     /// Wall clock at that time, ns since 1970 UTC.
     pub utc_ns: i64,
-    /// Keys the choice of `random`; one number for all workers, hard to guess from outside.
+    /// Seed of the matcher `random`; the same number for all workers, hard to guess from outside.
     pub seed: u64,
     /// The packet is that of a dry run: counts and token buckets of matchers are read and not changed.
     pub dry_run: bool,
 }
 
 impl Default for PacketView {
-    /// An untracked packet of no protocol, from nowhere.
+    /// An untracked packet without protocol, addresses and interfaces.
     fn default() -> Self {
         Self {
             in_interface: None,

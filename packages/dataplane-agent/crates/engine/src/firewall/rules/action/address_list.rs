@@ -4,18 +4,18 @@ use super::super::Membership;
 use super::{ActionScope, BuildError, ChainExit, Hit, ListAddition, ReferenceHit, RuleAction, Side};
 use crate::time::Now;
 
-/// A cached flow begins the life of its entries in lists anew after this part of it …
+/// A cached flow renews the timeout of its list entries after this part of the timeout …
 const REFRESH_PART: u64 = 8;
-/// … or after this, ms, whichever is sooner.
+/// … or after this time, ms, whichever is sooner.
 const REFRESH_MS: u64 = 1000;
 
-/// An address of the packet is put into a list.
+/// Adds an address of the packet to a list.
 pub(super) struct AddToList {
     /// Number of the list.
     pub list: u32,
     /// Which address of the packet is added.
     pub side: Side,
-    /// Life of the entry, ms; 0 has no end.
+    /// Timeout of the entry, ms; 0 for none.
     pub timeout_ms: u64,
 }
 
@@ -30,7 +30,7 @@ impl RuleAction for AddToList {
         true
     }
 
-    /// While the entry is there, it need not be made for every packet.
+    /// While the entry exists, it need not be added for every packet.
     fn apply(&self, Hit { view, position, out }: &mut Hit<'_>) -> Option<ChainExit> {
         let Self { list, side, timeout_ms } = *self;
         out.note_membership(Membership { list, side }, position);

@@ -2,7 +2,7 @@
 
 use super::{ActionScope, BuildError, ChainExit, Hit, ReferenceHit, RuleAction};
 
-/// The DSCP is written.
+/// Writes the DSCP.
 pub(super) struct ChangeDscp {
     /// New DSCP, 0 to 63.
     pub dscp: u8,

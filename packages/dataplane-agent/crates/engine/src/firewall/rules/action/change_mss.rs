@@ -2,7 +2,7 @@
 
 use super::{ChainExit, Hit, NewMss, ReferenceHit, RuleAction};
 
-/// The segment size that a SYN announces is limited. Of several rules the smallest holds.
+/// Limits the maximum segment size that a SYN announces. Of several rules the smallest value applies.
 pub(super) struct ChangeMss {
     /// New MSS of SYN segments.
     pub mss: NewMss,

@@ -2,7 +2,7 @@
 
 use super::{ActionScope, BuildError, ChainExit, Hit, ReferenceHit, RuleAction, RuleVerdict};
 
-/// The rule says where evaluation goes on and with which verdict, and does nothing else.
+/// Sets the verdict, and where the evaluation continues or ends.
 pub(super) struct Exit(pub RuleVerdict, pub Option<ChainExit>);
 
 impl RuleAction for Exit {

@@ -2,7 +2,7 @@
 
 use super::{ChainExit, Hit, ReferenceHit, RuleAction};
 
-/// The connection is marked for the fast path.
+/// Marks the connection as fasttracked.
 pub(super) struct Fasttrack;
 
 impl RuleAction for Fasttrack {

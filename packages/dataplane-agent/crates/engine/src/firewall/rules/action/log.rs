@@ -2,7 +2,7 @@
 
 use super::RuleAction;
 
-/// The rule writes a log line.
+/// Writes a log line.
 pub(super) struct Log;
 
 impl RuleAction for Log {

@@ -4,14 +4,14 @@ use tollway_config::dataplane::Mark;
 
 use super::{ChainExit, Hit, ReferenceHit, RuleAction};
 
-/// The owner of a mark.
+/// The object that is marked.
 pub(super) enum Marked {
     Packet,
     Connection,
     Routing,
 }
 
-/// A mark is set; 0 takes it away.
+/// Sets a mark; 0 removes it.
 pub(super) struct SetMark {
     /// What is marked: packet, connection or routing.
     pub of: Marked,

@@ -1,6 +1,7 @@
-//! The actions of rules. An action is a file here and a row of `actions!`: the row says its name and where it may stand,
-//! the file with [`RuleAction`] which values it takes and what it does to a packet. Actions that share their code share a
-//! file. `docs/adding/action.md` goes through one.
+//! The actions of rules. An action consists of a file in this directory and a row of `actions!`. The row has the name
+//! of the action and the tables and chains in which it is allowed. The file implements [`RuleAction`]: which parameters
+//! are valid and what the action does to a packet. Actions that share code share a file. `docs/adding/action.md`
+//! explains an example.
 
 mod address_list;
 mod change_dscp;
@@ -31,15 +32,15 @@ pub(super) enum ChainExit {
     End,
     /// Jump to this chain.
     Call(u32),
-    /// At its end, or by a rule with `action=return`.
+    /// Return to the calling chain: at the end of the chain, or by `action=return`.
     Return,
 }
 
-/// The rule whose action is checked, and what the action may name.
+/// The rule whose action is checked, and the objects to which the action may refer.
 pub(super) struct ActionScope<'a> {
     /// Table of the rule.
     pub kind: TableKind,
-    /// Name of its chain, or of a built-in one that it is reached from.
+    /// Name of its chain, or of a built-in chain from which it is reached.
     pub chain: &'a str,
     /// Chains of the table.
     pub chains: &'a [Chain],
@@ -50,7 +51,7 @@ pub(super) struct ActionScope<'a> {
 }
 
 impl ActionScope<'_> {
-    /// Refuses the rule with a message unless a condition holds.
+    /// Returns an error with a message unless a condition holds.
     fn ensure(&self, holds: bool, message: impl FnOnce() -> String) -> Result<(), BuildError> {
         if holds { Ok(()) } else { Err(BuildError::row(self.row, message())) }
     }
@@ -67,7 +68,7 @@ impl ActionScope<'_> {
 
 /// A packet that a rule matches, and the evaluation so far.
 pub(super) struct Hit<'a> {
-    /// The packet. Later rules of the same evaluation see what is changed here.
+    /// The packet. Later rules of the same evaluation see changes made here.
     pub view: &'a mut PacketView,
     /// Position of the rule.
     pub position: &'a Position,
@@ -75,9 +76,9 @@ pub(super) struct Hit<'a> {
     pub out: &'a mut Evaluation,
 }
 
-/// The interface of an action's file. Items with a default are implemented only where they differ.
+/// An action of a rule. Items with a default are implemented only where they differ.
 pub(super) trait RuleAction {
-    /// Checks that parameters are in range and that what they name exists. The error names the rule.
+    /// Checks that parameters are in range and that the objects to which they refer exist. The error names the rule.
     fn check(&self, _scope: &ActionScope<'_>) -> Result<(), BuildError> {
         Ok(())
     }
@@ -97,20 +98,21 @@ pub(super) trait RuleAction {
         None
     }
 
-    /// Translation that it asks for. `interface` and `own` are the out-interface and its address in `srcnat`, the
-    /// in-interface's in `dstnat`. `None` when it is no translation, or needs the address and there is none.
+    /// Translation that the action asks for. `interface` and `own` are the row and the address of the out-interface in
+    /// `srcnat`, of the in-interface in `dstnat`. `None` if the action is not a translation, or needs the address and
+    /// there is none.
     fn nat_target(&self, _interface: RowId, _own: Option<Addr>) -> Option<NatTarget> {
         None
     }
 
-    /// Carries out what the rule does to a packet that it matches. `None` when the next rule follows. An outcome that another
-    /// packet of the flow may not share is noted with [`Evaluation::note_dependency`].
+    /// Applies the action to a packet that the rule matches. Returns `None` if evaluation continues with the next rule.
+    /// An outcome that may differ for another packet of the flow must be noted with [`Evaluation::note_dependency`].
     fn apply(&self, _hit: &mut Hit<'_>) -> Option<ChainExit> {
         None
     }
 
-    /// Reference implementation of [`Self::apply`], for the [reference](super::reference). It shares no code with it, so
-    /// that each can be wrong on its own.
+    /// Reference implementation of [`Self::apply`], for the [reference](super::reference). It shares no code with that,
+    /// so that an error in one does not affect the other.
     fn reference(&self, _hit: &mut ReferenceHit<'_>) -> Option<ChainExit> {
         None
     }
@@ -157,8 +159,8 @@ macro_rules! actions {
     };
 }
 
-// Its name for users, the tables in which it may stand, the built-in chains of those if not all, what it is in the
-// configuration, and what carries it out.
+// Name for users, the tables in which it is allowed, the built-in chains of these tables if not all, the variant of the
+// configuration, and the implementation.
 actions! {
     #[cfg(test)]
     "mark-segments" Mangle "forward" "postrouting": A::MarkPacket { mark: sample::MARK, passthrough } =>

@@ -13,11 +13,11 @@ pub(super) enum To {
     Masquerade,
     /// The address of the in-interface.
     Redirect,
-    /// One of these; `None` keeps the address.
+    /// One of these addresses; `None` keeps the address.
     Addresses(Option<AddressRange>),
 }
 
-/// The rule decides the translation of the connection.
+/// Decides on the translation of the connection.
 pub(super) struct Translate {
     /// Addresses to translate to.
     pub to: To,

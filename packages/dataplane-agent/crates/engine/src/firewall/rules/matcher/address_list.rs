@@ -9,7 +9,7 @@ use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
 use crate::packet::tuple::Addr;
 
-/// The address is in a list.
+/// Matches if an address of the packet is in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListMember {
     side: Side,
@@ -26,25 +26,25 @@ impl ListMember {
         Ok(Self { side, negate, list })
     }
 
-    /// Whether the outcome for an address that is in the list is a match.
+    /// Whether an address in the list is a match.
     pub(in super::super) const fn wants_member(&self) -> bool {
         !self.negate
     }
 
-    /// The address in question.
+    /// The address of the packet that is looked up.
     #[inline]
     pub(in super::super) fn address(&self, view: &PacketView) -> Addr {
         if self.side == Side::Source { view.tuple.src } else { view.tuple.dst }
     }
 
-    /// The membership that decides.
+    /// The membership on which the match depends.
     pub(in super::super) const fn listed(&self) -> Membership {
         Membership { list: self.list, side: self.side }
     }
 }
 
 impl Condition for ListMember {
-    /// Lists change while flows live; an outcome can remember which memberships it depends on.
+    /// Lists change during the life of flows; an outcome stores the memberships on which it depends.
     const DEPENDS_ON: Depends = Depends::LIST;
     const ORDER: EvaluationOrder = EvaluationOrder::List;
 

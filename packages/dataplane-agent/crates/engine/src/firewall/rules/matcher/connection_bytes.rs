@@ -13,12 +13,12 @@ use crate::time::Now;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionBytes {
     from: u64,
-    /// `u64::MAX` has no end.
+    /// `u64::MAX` is no upper limit.
     to: u64,
 }
 
 impl ConnectionBytes {
-    /// The volume from which the answer is another one; `u64::MAX` never.
+    /// The volume at which the result changes; `u64::MAX` for never.
     #[inline]
     fn changes_at(&self, view: &PacketView) -> u64 {
         match view.connection_bytes {

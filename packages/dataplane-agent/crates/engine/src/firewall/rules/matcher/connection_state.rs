@@ -8,10 +8,10 @@ use super::super::{AddressLists, Depends, PacketView};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
-/// The state is one of a set.
+/// Matches if the connection state is one of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionState {
-    /// Bit per state that matches, inversion applied; see [`state_bit`].
+    /// A bit for each state that matches, with the inversion applied; see [`state_bit`].
     mask: u8,
 }
 

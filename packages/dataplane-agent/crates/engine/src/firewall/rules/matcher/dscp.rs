@@ -10,7 +10,7 @@ use crate::error::BuildError;
 /// Highest DSCP (RFC 2474 §3).
 const MAX_DSCP: u8 = 63;
 
-/// The differentiated services codepoint of the IP header, as it is when the rule is evaluated.
+/// Matches the DSCP of the IP header at the time when the rule is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dscp {
     dscp: u8,
@@ -18,7 +18,7 @@ pub struct Dscp {
 }
 
 impl Condition for Dscp {
-    /// Each packet has its own.
+    /// Each packet has its own DSCP.
     const DEPENDS_ON: Depends = Depends::DSCP;
 
     fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {

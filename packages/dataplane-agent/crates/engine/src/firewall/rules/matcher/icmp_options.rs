@@ -9,7 +9,7 @@ use super::super::{AddressLists, Depends, PacketView};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
-/// The ICMP type, with one of some codes. Other protocols never match, inverted or not.
+/// Matches an ICMP type with a code in a range. Other protocols never match, inverted or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IcmpOptions {
     icmp_type: u8,
@@ -19,7 +19,7 @@ pub struct IcmpOptions {
 }
 
 impl Condition for IcmpOptions {
-    /// A flow is an identifier; several types may share it.
+    /// Packets of one flow have the same identifier, but may have different types.
     const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
     const READS_TRANSPORT_HEADER: bool = true;
 

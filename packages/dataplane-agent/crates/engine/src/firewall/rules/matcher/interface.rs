@@ -8,12 +8,12 @@ use super::super::{AddressLists, Depends, PacketView, Side};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
-/// The interface is one of a set. No interface is in no set.
+/// Matches if the interface is one of a set. A packet without an interface is in no set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterfaceSet {
     side: Side,
     negate: bool,
-    /// Bit per interface index.
+    /// A bit for each interface index.
     bits: Box<[u64]>,
 }
 
@@ -43,7 +43,7 @@ impl InterfaceSet {
 }
 
 impl Condition for InterfaceSet {
-    /// The ingress port is part of the cache key, the egress interface follows from it and the flow.
+    /// The ingress port is part of the cache key; the egress interface follows from it and the flow.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
     fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {

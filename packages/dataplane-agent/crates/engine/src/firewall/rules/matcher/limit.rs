@@ -8,25 +8,25 @@ use super::shared_count::SharedCount;
 use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
 
-/// Distance of refills, ms.
+/// Interval of refills, ms.
 const REFILL_MS: u64 = 10;
-/// Largest bucket and largest refill of [`LONGEST_DEBT_MS`], in parts of tokens.
+/// Maximum depth of the bucket, and maximum refill in [`LONGEST_DEBT_MS`], in parts of tokens.
 const MOST: u64 = 1 << 61;
-/// Start of the shared number, so that it does not reach 0 soon.
+/// Offset of the shared number, so that it does not reach 0 soon.
 const ORIGIN: u64 = 1 << 62;
-/// Bits of the largest super-frame, and more.
+/// Upper bound of the bits of a super-frame.
 const LARGEST_PACKET: u64 = 1 << 21;
-/// A bucket that owes more than this many milliseconds bring, and the largest packet, has not been looked
-/// at for so long that its mark has gone round.
+/// A bucket whose debt exceeds the refill of this many milliseconds plus the largest packet has not been used for so
+/// long that its shared number has wrapped around.
 const LONGEST_DEBT_MS: u64 = 60_000;
 
-/// A token bucket for all workers together, refilled every 10 ms. A packet matches while a token is left
-/// and takes what it needs, so that a super-frame (which takes a token per wire segment, or the bits of
-/// all) may leave the bucket in debt: the rate in the long run is exact.
+/// A token bucket that all workers share, refilled every 10 ms. A packet matches while a token is left, and takes all
+/// tokens that it needs: a super-frame, which takes a token for each wire segment or the bits of all segments, may
+/// leave the bucket in debt. So the rate is exact in the long run.
 ///
-/// Tokens are held in parts, `1 / per` of one, of which every millisecond brings `rate` and no fraction is
-/// lost. The shared number is what the bucket would have been filled with since the clock began, less what
-/// it has now; the difference to the clock, modulo 2⁶⁴, is its level.
+/// Tokens are counted in parts of `1 / per` token. A millisecond brings `rate` parts, so no fraction is lost. The
+/// shared number is the parts that have come in since the origin of the clock, minus the present level. So the level is
+/// the parts that have come in minus the shared number, modulo 2⁶⁴.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     rate: u64,
@@ -35,7 +35,7 @@ pub struct Limit {
     burst: u64,
     unit: LimitUnit,
     negate: bool,
-    /// 0 until the first packet.
+    /// The shared number; 0 until the first packet.
     mark: SharedCount,
 }
 
@@ -58,7 +58,7 @@ impl Condition for Limit {
         Ok(Self { rate, per, burst: burst * per, unit, negate, mark: SharedCount::default() })
     }
 
-    /// Takes the packet's tokens if one is left, and says whether.
+    /// Takes the packet's tokens if one is left. Returns whether one was, inverted if negated.
     #[inline]
     fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let tokens = match self.unit {

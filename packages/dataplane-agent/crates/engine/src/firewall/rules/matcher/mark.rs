@@ -7,7 +7,7 @@ use super::super::{AddressLists, Depends, PacketView};
 use super::{CompileScope, Condition, MarkRead};
 use crate::error::BuildError;
 
-/// The owner of the mark.
+/// The object that has the mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marked {
     /// The packet.
@@ -16,7 +16,7 @@ enum Marked {
     Connection,
 }
 
-/// A mark is, or is not, there. 0 is no mark.
+/// Matches a mark of the packet or its connection. 0 is no mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     of: Marked,
@@ -25,8 +25,8 @@ pub struct Mark {
 }
 
 impl Condition for Mark {
-    /// Packets are marked by rules, which the same packets of a flow meet; a change of the connection's mark changes
-    /// its version.
+    /// Rules set packet marks, and they match all packets of a flow alike; a change of the connection mark changes the
+    /// version of the connection.
     const DEPENDS_ON: Depends = Depends::FLOW_CONST;
 
     fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {

@@ -1,6 +1,6 @@
-//! The conditions of rules. A matcher is a file here and a row of `matchers!`; the file says with [`Condition`] how
-//! it is compiled, how it matches, what it depends on and how the index of a chain may use it.
-//! `docs/adding/matcher.md` goes through one.
+//! The conditions of rules. A matcher consists of a file in this directory and a row of `matchers!`. The file
+//! implements [`Condition`]: how the matcher is compiled, how it matches, on what it depends and how the index of a
+//! chain may use it. `docs/adding/matcher.md` explains an example.
 
 mod address;
 mod address_list;
@@ -245,7 +245,7 @@ macro_rules! matchers {
     };
 }
 
-// What it is for users, what of the configuration it is compiled from, and the file with its type.
+// Name for users, the variants of the configuration from which it is compiled, and its type.
 matchers! {
     #[cfg(test)]
     "Of the tests: a packet of several wire segments."

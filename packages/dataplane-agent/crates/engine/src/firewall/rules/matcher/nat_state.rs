@@ -7,7 +7,7 @@ use super::super::{AddressLists, Depends, PacketView};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
-/// The connection is translated in one of the named ways.
+/// Matches if the source or the destination of the connection is translated, as configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NatState {
     /// Source translated.

@@ -8,8 +8,8 @@ use super::shared_count::SharedCount;
 use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
 
-/// Every n-th packet that gets this far. All workers count together. A super-frame counts once, since it
-/// goes one way as a whole.
+/// Matches every n-th packet for which all earlier conditions hold. All workers share the count. A super-frame counts
+/// once, as the rule applies to it as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nth {
     every: u32,
@@ -33,7 +33,7 @@ impl Condition for Nth {
         Ok(Self { every, packet, negate, count: SharedCount::default() })
     }
 
-    /// Counts the packet and says whether it is the one.
+    /// Counts the packet. Returns whether it is the configured one, inverted if negated.
     #[inline]
     fn matches(&self, view: &PacketView, _: &AddressLists) -> bool {
         let place = self.count.next(view.dry_run) % u64::from(self.every.max(1));

@@ -16,7 +16,7 @@ pub struct PacketSize {
 }
 
 impl Condition for PacketSize {
-    /// Each packet has its own.
+    /// Each packet has its own length.
     const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
 
     fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {

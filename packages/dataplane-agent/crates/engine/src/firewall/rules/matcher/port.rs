@@ -9,7 +9,7 @@ use super::super::{AddressLists, Depends, PacketView, Side};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
-/// The port is one of some ranges. Packets without ports never match, inverted or not.
+/// Matches if the port is in one of some ranges. Packets without ports never match, inverted or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortRanges {
     side: Side,

@@ -8,7 +8,7 @@ use super::super::{AddressLists, Depends, PacketView};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;
 
-/// The IP protocol number.
+/// Matches the IP protocol number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protocol {
     protocol: u8,

@@ -9,8 +9,8 @@ use super::{CompileScope, Condition, EvaluationOrder};
 use crate::error::BuildError;
 use crate::random::{STEP, split_mix};
 
-/// Matches a share of the packets that get this far. What the n-th of them gets follows from the seed, so that
-/// as many match however many workers there are. A super-frame is one packet.
+/// Matches a percentage of the packets for which all earlier conditions hold. The result for the n-th of them follows
+/// from the seed, so the share does not depend on the number of workers. A super-frame counts as one packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Random {
     percent: u8,
@@ -19,7 +19,7 @@ pub struct Random {
 }
 
 impl Condition for Random {
-    /// Another answer for every packet.
+    /// The result differs between packets.
     const DEPENDS_ON: Depends = Depends::SHARED;
     const ORDER: EvaluationOrder = EvaluationOrder::Random;
 
@@ -45,7 +45,7 @@ impl Condition for Random {
         let M::Random { percent } = matcher else { return false };
         let count = asked.memory.counts.entry((asked.row, "random")).or_default();
         *count += 1;
-        // The n-th number of the sequence that seed and rule begin (SplitMix64, Steele et al., 2014).
+        // The n-th number of the sequence that starts with seed and rule (SplitMix64, Steele et al., 2014).
         let start = asked.view.seed ^ u64::from(asked.row) << 32;
         let mut z = start.wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[repr(align(64))]
 struct CacheLine(AtomicU64);
 
-/// A number that all copies of a condition share, also over commits that leave its rule as it is. It is
-/// state, not configuration: all compare equal.
+/// A number that all copies of a condition share, also across commits that do not change its rule. It is state, not
+/// configuration, so all values compare equal.
 #[derive(Debug, Clone, Default)]
 pub struct SharedCount(Arc<CacheLine>);
 
@@ -25,14 +25,14 @@ impl SharedCount {
         self.0.0.load(Ordering::Relaxed)
     }
 
-    /// Sets it, if it still is `old`; else what it is now.
+    /// Sets the number to `new` if it still is `old`. Otherwise returns the present number as the error.
     #[inline]
     pub fn replace(&self, old: u64, new: u64) -> Result<(), u64> {
         let replaced = self.0.0.compare_exchange_weak(old, new, Ordering::Relaxed, Ordering::Relaxed);
         replaced.map(drop)
     }
 
-    /// Adopts the count of another.
+    /// Shares the count of `other` from now on.
     pub fn adopt(&mut self, other: &Self) {
         self.0 = Arc::clone(&other.0);
     }

@@ -22,7 +22,7 @@ pub struct TcpFlags {
 }
 
 impl Condition for TcpFlags {
-    /// Each segment has its own.
+    /// Each segment has its own flags.
     const DEPENDS_ON: Depends = Depends::PACKET_FIELD;
     const READS_TRANSPORT_HEADER: bool = true;
 

@@ -10,11 +10,11 @@ use crate::time::Now;
 
 const DAY_MS: i64 = 86_400_000;
 const NS_PER_MS: i64 = 1_000_000;
-/// Longest time that an answer is remembered, ns: the wall clock may be set meanwhile.
+/// Maximum time for which a result is valid, ns: the wall clock may be set meanwhile.
 const LONGEST: u64 = 60_000_000_000;
 
-/// The time of day lies in a span, on certain days of the week. A span that passes midnight holds before
-/// its end and after its beginning of each named day, as in iptables-extensions(8) without `--contiguous`.
+/// A span of the time of day, on certain days of the week. A span that includes midnight applies on each of these days
+/// before its end and after its beginning, as in iptables-extensions(8) without `--contiguous`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeOfDay {
     from_ms: u32,
@@ -28,7 +28,7 @@ impl TimeOfDay {
     /// Checks moments (milliseconds after midnight, both included) and days (bit 0 is Sunday).
     ///
     /// # Errors
-    /// Says what is wrong.
+    /// Describes what is wrong.
     pub fn new(
         (from_ms, to_ms): (u32, u32),
         days: u8,
@@ -44,12 +44,12 @@ impl TimeOfDay {
         Ok(Self { from_ms, to_ms, days, offset_ms: i64::from(utc_offset_s) * 1000, negate })
     }
 
-    /// Milliseconds since the midnight on which 1970 began here.
+    /// Milliseconds since the beginning of 1970, local time.
     fn local_ms(&self, utc_ns: i64) -> i64 {
         utc_ns.div_euclid(NS_PER_MS) + self.offset_ms
     }
 
-    /// Whether a moment, ns since 1970, is in the span.
+    /// Whether a time, ns since 1970 UTC, is in the span, inverted if negated.
     #[inline]
     pub fn holds(&self, utc_ns: i64) -> bool {
         let local = self.local_ms(utc_ns);
@@ -61,7 +61,7 @@ impl TimeOfDay {
         (inside && self.days >> weekday & 1 != 0) != self.negate
     }
 
-    /// For how long from a moment on the answer stays, or after which time it should be asked for anew, ns.
+    /// For how long from a time on the result of [`Self::holds`] stays the same, ns; at most a minute.
     pub fn stays_for_ns(&self, utc_ns: i64) -> u64 {
         let moment = self.local_ms(utc_ns).rem_euclid(DAY_MS);
         let ahead = |edge: i64| (edge - moment - 1).rem_euclid(DAY_MS) + 1;
@@ -77,7 +77,7 @@ impl TimeOfDay {
 pub struct Time(TimeOfDay);
 
 impl Condition for Time {
-    /// The clock.
+    /// Depends on the clock.
     const DEPENDS_ON: Depends = Depends::TIME;
 
     fn compile(matcher: &M, scope: &CompileScope<'_>) -> Result<Self, BuildError> {
