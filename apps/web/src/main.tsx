@@ -17,7 +17,7 @@ import './menu/form.css';
 
 applyAppearance();
 suppressStrayPresses();
-// Before anything is drawn of the session.
+// Before the first rendering that depends on the session.
 useSession.subscribe((session) => {
   if (session.phase === 'in') followZone(session.timeZone);
 });

@@ -2,7 +2,10 @@
 import { request, send } from './rest.ts';
 import { type Row, rowId, toRow } from './row.ts';
 
-/** A position beside a row that is shown: what Find and the filter leave out, and what is not loaded, stays where it is. */
+/**
+ * A position next to a row that is shown. Rows that Find or the filter hides, and rows that are not loaded, are not
+ * moved.
+ */
 export type RowPosition = { readonly before: string } | { readonly after: string };
 
 function url(menu: string, rest = ''): string {
@@ -16,10 +19,10 @@ export async function print(menu: string, query: Readonly<Record<string, string>
   return Array.isArray(answer) ? answer.map(toRow) : [toRow(answer)];
 }
 
-/** Ids in one query at most: the router takes 64 operations in a word of a query. */
+/** Maximum number of ids in one query: the router accepts 64 operations in a word of a query. */
 export const MAX_ASKED = 64;
 
-/** The existing ones of these items, in the order of the menu, with these properties. */
+/** Those of the items that exist, in the order of the menu, with the given properties. */
 export async function printItems(menu: string, ids: readonly string[], properties: readonly string[]): Promise<Row[]> {
   const names = ['.id', ...properties].join(',');
   if (ids.length <= MAX_ASKED) {
@@ -72,7 +75,7 @@ export async function run(
   return (await send('POST', url(menu, `/${command}`), body)).revision;
 }
 
-/** Moves items, in the order given, to beside another one. */
+/** Moves items, in the order given, next to another item. */
 export async function move(menu: string, ids: readonly string[], position: RowPosition): Promise<Revision> {
   const beside = 'before' in position ? { destination: position.before } : { 'place-after': position.after };
   const body = { numbers: ids.join(','), ...beside };

@@ -14,7 +14,7 @@ const CHECK_MS = 500;
 
 function measure(): Connection {
   const everOpen = live.lastMessageAt > 0;
-  // Closed by the page itself, after the session has ended.
+  // The page itself has closed the connection, after the session has ended.
   if (everOpen && live.state === 'closed') return { liveness: 'logged-out', ageS: 0 };
   const ageS = everOpen ? Math.floor((performance.now() - live.lastMessageAt) / 1000) : 0;
   const now = liveness(live.state === 'open', everOpen, ageS, useStatus.getState().engine);
@@ -69,7 +69,7 @@ export function useLoggedOut(): boolean {
   return useSyncExternalStore(subscribe, () => current.liveness === 'logged-out');
 }
 
-/** True while the router answers and its packet engine does not: its counters and measurements are out of date. */
+/** True while the router answers but its packet engine does not: counters and measurements are out of date. */
 export function useEngineDown(): boolean {
   return useSyncExternalStore(subscribe, () => current.liveness === 'engine-down');
 }

@@ -9,7 +9,7 @@ import { RequestError } from './rest.ts';
 import type { Row } from './row.ts';
 import type { LiveSocket, SubscriptionHandle } from './socket.ts';
 
-/** Folded branches of a tree: all but `except`, or only those. */
+/** Folded branches of a tree: all branches except those in `except`, or only those. */
 export interface TreeShape {
   readonly folded: boolean;
   /** Ids. */
@@ -36,7 +36,7 @@ export interface Query {
   readonly tree?: TreeShape | null;
 }
 
-/** Longest time for which rows keep their order under the pointer, ms. */
+/** Maximum time for which rows keep their order while the pointer is over them, ms. */
 const HOLD_MS = 10_000;
 
 function toRequest(query: Query): RowQueryPart {
@@ -65,7 +65,7 @@ function toSubscription(menu: string, query: Query, intervalMs: number): Subscri
   };
 }
 
-/** A condition of a filter that the server has refused. */
+/** A condition of a filter that the server refuses. */
 interface RefusedCondition extends Condition {
   /** The server's reason. */
   readonly why: string;
@@ -90,7 +90,7 @@ export class LiveMenu {
   #reorders: ((order: readonly string[]) => readonly string[])[] = [];
   #heldSince: number | undefined;
   #frozen = false;
-  /** Whether a requested snapshot is outstanding; a frozen subscription accepts nothing else. */
+  /** Whether a requested snapshot has not arrived yet; a frozen subscription accepts nothing else. */
   #snapshotAwaited = true;
   #error: string | undefined;
   #refused: RefusedCondition | undefined;
@@ -121,7 +121,9 @@ export class LiveMenu {
     return this.#error;
   }
 
-  /** The condition that caused the refusal, if it was one. */
+  /**
+   * The condition that the server refuses; undefined if the subscription was refused for another reason, or not at all.
+   */
   get refused(): RefusedCondition | undefined {
     return this.#error === undefined ? undefined : this.#refused;
   }
@@ -131,7 +133,7 @@ export class LiveMenu {
     return this.#shown;
   }
 
-  /** A row; also one that was removed while rows keep their order. */
+  /** A loaded row, including one that was removed while rows keep their order. */
   row(id: string): Row | undefined {
     return this.#state.rows.get(id) ?? this.#staleRows.get(id);
   }
@@ -153,7 +155,7 @@ export class LiveMenu {
     );
   }
 
-  /** Ends the subscription. The rows stay, and {@link open} resumes with the same query. */
+  /** Ends the subscription. The loaded rows are kept; {@link open} resumes with the same query. */
   close(): void {
     this.#handle?.close();
     this.#handle = undefined;
@@ -170,7 +172,7 @@ export class LiveMenu {
       this.#handle?.update(toRequest(this.#query));
       return;
     }
-    // After a refusal the server has no subscription, or the one before.
+    // After a refusal the server has either no subscription, or one with the previous query.
     this.#error = undefined;
     this.#handle.close();
     this.#handle = undefined;
@@ -178,9 +180,9 @@ export class LiveMenu {
   }
 
   /**
-   * Reorders the loaded rows at once, before the server has confirmed; the same is applied to orders that it still sends from
-   * before.
-   * @returns to be called after the server's response
+   * Reorders the loaded rows at once, before the server has confirmed the change. The change is also applied to orders
+   * that the server sent before it handled the request.
+   * @returns a function to call after the server's response
    */
   reorder(change: (order: readonly string[]) => readonly string[]): () => void {
     this.#reorders.push(change);
@@ -192,7 +194,7 @@ export class LiveMenu {
     };
   }
 
-  /** Requests a new snapshot, e.g. when a move that was shown already has failed. */
+  /** Requests a new snapshot, e.g. when a move that is already shown has failed. */
   refresh(): void {
     this.#snapshotAwaited = true;
     this.#handle?.update(toRequest(this.#query));
@@ -218,7 +220,10 @@ export class LiveMenu {
     this.#staleRows.clear();
   }
 
-  /** Ignores updates; when they are accepted again, a snapshot is requested. Answers to {@link changeQuery} are accepted in any case. */
+  /**
+   * Ignores updates while frozen, and requests a snapshot afterwards. Responses to {@link changeQuery} are always
+   * accepted.
+   */
   freeze(frozen: boolean): void {
     if (frozen === this.#frozen) return;
     this.#frozen = frozen;
@@ -226,7 +231,7 @@ export class LiveMenu {
   }
 
   #receive(message: ServerMessage): void {
-    // After a refusal the server may continue with the previous query, whose rows are not wanted.
+    // After a refusal the server may continue with the previous query, whose rows must be ignored.
     if (message.op === 'delta' && (this.#frozen || this.#error !== undefined)) return;
     // Each new subscription begins with a snapshot, also after a reconnect.
     if (message.op === 'snapshot' && this.#frozen && !this.#snapshotAwaited) return;

@@ -1,12 +1,10 @@
-/**
- * The rows of a menu that the browser has. Pure: messages of the live feed in, the next state and its changes out.
- */
+/** The loaded rows of a menu. Pure: takes messages of the live feed, and returns the next state and its changes. */
 
 import type { Delta, Snapshot } from '@tollway/protocol/live/menu';
 import type { ServerMessage, Unnumbered } from '@tollway/protocol/live/server-messages';
 import { type Row, rowId } from './row.ts';
 
-/** The rows that the browser has of a menu: a range of those that match. */
+/** The loaded rows of a menu: a range of the matching rows. */
 export interface LiveRows {
   /** False until the first snapshot. */
   readonly loaded: boolean;
@@ -16,11 +14,11 @@ export interface LiveRows {
   readonly matched: number;
   /** Number of matched rows that are in a tree only as ancestors. */
   readonly context: number;
-  /** Items of the packet engine are missing, as it does not answer. */
+  /** True when items of the packet engine are missing, as it does not answer. */
   readonly incomplete: boolean;
-  /** Position of the first of these rows among the matched. */
+  /** Position of the first loaded row among the matching rows. */
   readonly first: number;
-  /** Ids of these rows in order. */
+  /** Ids of the loaded rows in order. */
   readonly order: readonly string[];
   readonly rows: ReadonlyMap<string, Row>;
 }
@@ -102,8 +100,8 @@ export function applyMessage(state: LiveRows, message: Unnumbered<ServerMessage>
 }
 
 /**
- * The order while the pointer is over the table: rows keep their positions, removed ones stay as stale rows, new ones are
- * appended.
+ * The order while the pointer is over the table: rows keep their positions, removed rows remain as stale rows, and new
+ * rows are appended.
  */
 export function heldOrder(shown: readonly string[], next: readonly string[]): readonly string[] {
   const present = new Set(shown);

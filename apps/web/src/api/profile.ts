@@ -31,12 +31,12 @@ export function profileUsages(): readonly Usage[] {
   return usages;
 }
 
-/** Packets per second that are handed over between workers, by the newest measurement. */
+/** Packets per second that workers hand over to other workers, by the newest measurement. */
 export function profileHandovers(): number {
   return handovers;
 }
 
-/** TCP segments per second that come out of order, by the newest measurement. */
+/** TCP segments per second that arrive out of order, by the newest measurement. */
 export function profileOutOfOrder(): number {
   return outOfOrder;
 }

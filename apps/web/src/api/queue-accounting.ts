@@ -7,11 +7,11 @@ import { ask } from './rest.ts';
 export interface AccountedDay {
   /** `2026-11-22`, by the clock of the router. */
   readonly date: string;
-  /** Upload and download; a node of a queue tree has one number. */
+  /** Bytes of upload and download; one number for a node of a queue tree. */
   readonly bytes: readonly number[];
 }
 
-/** The days of an answer, the oldest first. */
+/** The days of a response, oldest first. */
 export function accountedDays(answer: QueueAccounting): readonly AccountedDay[] {
   return answer
     .map(({ day, menu, upload, download, total }) => ({
@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000;
 /** Number of requested days. */
 const ASKED = 400;
 
-/** URL of the days of a queue, as JSON or CSV. One day more, as the router may be in another time zone. */
+/** URL of the days of a queue, as JSON or CSV. It includes one more day, as the router may be in another time zone. */
 export function accountingAddress(
   queue: string,
   format: 'json' | 'csv',

@@ -1,4 +1,4 @@
-/** Subscribers as simple queues, from a comma separated list: what it would change, and the change. */
+/** Import of subscribers as simple queues from a comma separated list: dry run, import and undo. */
 import type { ImportReport, queueImport, queueImportUndo } from '@tollway/protocol/queue-import';
 import { ask, idempotent } from './rest.ts';
 
@@ -7,7 +7,7 @@ interface ImportOptions {
   readonly dryRun: boolean;
   /** Removes queues that are not in the list, too. */
   readonly remove: boolean;
-  /** Digest of the dry run: the router refuses the import when its result would differ by now. */
+  /** Digest of the dry run: the router refuses the import if its result would now differ. */
   readonly digest?: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { Kind } from '@tollway/schema';
 import { useMemo, useState } from 'react';
 import { ask } from './rest.ts';
 
-/** Choices in a list at most; others have to be typed. */
+/** Maximum number of choices in a list; others must be typed. */
 const MAX_OPTIONS = 500;
 
 async function namesIn(menu: string, prop: string): Promise<readonly string[]> {
@@ -17,14 +17,14 @@ export function suggests({ values, keywords, ref }: Kind): boolean {
   return (values ?? []).length + (keywords ?? []).length + (ref ?? []).length > 0;
 }
 
-/** Words of the kind itself. */
+/** Fixed values and keywords of the kind. */
 function fixedOptions(kind: Kind | undefined): readonly string[] {
   return [...(kind?.values ?? []), ...(kind?.keywords ?? [])];
 }
 
 /**
- * A function that requests the names for a kind and passes them to `take`. A pending request is not repeated, as several
- * events may announce that a list is about to open.
+ * Returns a function that requests the names for a kind and passes them to `take`. While a request is pending it is not
+ * repeated, as several events may announce that a list is about to open.
  */
 export function nameLoader(kind: Kind | undefined, take: (names: readonly string[]) => void): () => void {
   const references = kind?.ref ?? [];
@@ -35,7 +35,7 @@ export function nameLoader(kind: Kind | undefined, take: (names: readonly string
     Promise.all(references.map(({ menu, prop }) => namesIn(menu, prop)))
       .then((lists) => take(lists.flat()))
       .catch(() => {
-        // Without a list the field accepts typed text.
+        // Without a list the field still accepts typed text.
       })
       .finally(() => {
         asked = false;
@@ -57,7 +57,7 @@ export function useOptions(kind: Kind | undefined): { options: readonly string[]
       ),
     [kind],
   );
-  // The names may belong to the previous kind.
+  // The loaded names may belong to the previous kind.
   const names = found?.kind === kind ? (found?.names ?? []) : [];
   return { options: [...new Set([...fixedOptions(kind), ...names])].slice(0, MAX_OPTIONS), load };
 }

@@ -1,6 +1,6 @@
 /**
- * Requests to the API. Every change carries `X-Tollway: 1`, which a foreign page cannot send with the cookie.
- * Failures become {@link RequestError}; an expired session is announced once to whoever listens.
+ * Requests to the API. Every change carries the header `X-Tollway: 1`, which a foreign page cannot send with the
+ * cookie. Failures become {@link RequestError}; listeners are called when the session has expired.
  */
 
 import type { Data, Schema } from '@tollway/protocol/data';
@@ -11,7 +11,7 @@ import { trackPending } from './pending.ts';
 export class RequestError extends Error {
   /** HTTP status; 0 when there was no answer. */
   readonly status: number;
-  /** The property at fault, when the server names one. */
+  /** The property at fault, if the server names one. */
   readonly property: string | undefined;
 
   constructor(status: number, message: string, property?: string) {
@@ -22,8 +22,8 @@ export class RequestError extends Error {
 }
 
 /**
- * A change without a complete response. Whether the router has made it is unknown, as the connection may have ended before or
- * after.
+ * A change without a complete response. It is unknown whether the router has made it, as the connection may have been
+ * lost before or after.
  */
 export class Unanswered extends RequestError {
   constructor(message: string) {
@@ -31,7 +31,7 @@ export class Unanswered extends RequestError {
   }
 }
 
-/** Timeout of a response, ms: the router ends every request after 60 s. */
+/** Timeout of a response, ms: the router ends every request within 60 s. */
 const RESPONSE_TIMEOUT_MS = 70_000;
 
 type Listener = () => void;
@@ -80,14 +80,14 @@ async function errorFrom(response: Response): Promise<RequestError> {
   }
   const fields = isObject(body) ? body : {};
   const detail = text(fields.detail) ?? text(fields.message) ?? `the server answered ${response.status}`;
-  // The page shows no ids, and the item existed when the request was made.
+  // The page shows no ids, and the item existed when the request was sent.
   if (/^no such item: \*[0-9A-F]+$/.test(detail)) return new RequestError(response.status, GONE);
   return new RequestError(response.status, detail, text(fields.property));
 }
 
 /** Response of the router. */
 interface Answered {
-  /** Decoded; undefined for an empty answer. */
+  /** Decoded body; undefined when it is empty. */
   readonly body: unknown;
   /** The revision of the configuration that the request made; undefined when it made none. */
   readonly revision: number | undefined;
@@ -100,7 +100,7 @@ export async function request(method: string, path: string, body?: unknown): Pro
 
 type BodyOf<E extends Endpoint> = E extends { readonly body: infer S extends Schema } ? Data<S> : undefined;
 type AnswerOf<E extends Endpoint> = E extends { readonly answer: infer S extends Schema } ? Data<S> : undefined;
-/** A path with its parts: `/api/v1/revisions/7` for `/api/v1/revisions/:revision`, with or without a query. */
+/** A path with its parameters: `/api/v1/revisions/7` for `/api/v1/revisions/:revision`, with or without a query. */
 type PathOf<P extends string> = P extends `${infer Before}:${string}/${infer After}`
   ? `${Before}${string}/${After}`
   : P extends `${infer Before}:${string}`
@@ -109,8 +109,7 @@ type PathOf<P extends string> = P extends `${infer Before}:${string}/${infer Aft
 
 /**
  * Sends a request to a route of the protocol; the response has the type of its schema.
- *
- * @param limitMs how long the answer is waited for, ms
+ * @param limitMs timeout of the response, ms
  * @throws {RequestError} as {@link send}
  */
 export async function ask<E extends Endpoint>(
@@ -168,11 +167,11 @@ async function exchange(method: string, path: string, body: unknown, limitMs: nu
   }
 }
 
-/** Shown until after the next login, beside the unsaved input. */
+/** Text beside the unsaved input, shown until after the next login. */
 const SESSION_OVER = 'Nothing was changed: the session had ended. Do it again after the login.';
 const NO_ANSWER = 'No answer from the router. Try again.';
 
-/** An idempotent request that is no GET: it may be repeated when there was no response. */
+/** Sends an idempotent request other than GET: it may be repeated when there was no response. */
 export async function idempotent<T>(sent: Promise<T>): Promise<T> {
   try {
     return await sent;

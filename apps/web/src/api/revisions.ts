@@ -11,7 +11,7 @@ export async function revisionRows(revision: number): Promise<readonly RevisionC
   return (await ask<typeof revisionDetail>('GET', `/api/v1/revisions/${revision}`)).changes;
 }
 
-/** Timeout of an undo, ms; the router itself gives up after some 15 s. The next undo waits meanwhile. */
+/** Timeout of an undo, ms; the router aborts it after some 15 s. The next undo waits meanwhile. */
 const UNDO_LIMIT_MS = 30_000;
 
 /** Undoes a revision. Returns the new revision. @throws RequestError that names each conflicting row. */
@@ -19,9 +19,9 @@ export async function undoRevision(revision: number): Promise<number | undefined
   return (await send('POST', `/api/v1/revisions/${revision}/undo`, undefined, UNDO_LIMIT_MS)).revision;
 }
 
-/** The revision that has undone another one; undefined while that is in effect. @throws RequestError */
+/** The revision that has undone `revision`; undefined while `revision` is in effect. @throws RequestError */
 export async function undoneBy(revision: number): Promise<number | undefined> {
   const found = (await listRevisions()).find((each) => each.revision === revision);
-  // An undone revision that was redone can be undone again.
+  // After a redo, the revision can be undone again and counts as not undone.
   return found?.undo === '' ? undefined : found?.['undone-by'];
 }

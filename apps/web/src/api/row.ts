@@ -1,4 +1,4 @@
-/** An item as REST and the live feed spell it: property name → text. `.id` names it. */
+/** An item in the form of REST and the live feed: property name → text. `.id` identifies it. */
 export type Row = Readonly<Record<string, string>>;
 
 /** The id of a row; settings menus have one row without an id. */
@@ -6,7 +6,7 @@ export function rowId(row: Row): string {
   return row['.id'] ?? '';
 }
 
-/** Reads rows out of a decoded message, ignoring what is not text. */
+/** Converts a decoded value to a row; properties that are no texts are omitted. */
 export function toRow(value: unknown): Row {
   const row: Record<string, string> = {};
   if (typeof value === 'object' && value !== null) {

@@ -1,4 +1,4 @@
-/** A few rows of a menu for other views than tables; subscribed while somebody listens. */
+/** A few rows of a menu for views other than tables. Subscribed while there are listeners. */
 import type { Filter } from '@tollway/protocol/live/row-query';
 import { applyMessage, type LiveRows, noRows } from './live-rows.ts';
 import type { Row } from './row.ts';
@@ -19,7 +19,7 @@ export class RowsTopic {
   readonly #topic: Topic;
   #state: LiveRows = noRows;
 
-  /** Calls back after changes; a stable function. */
+  /** Adds a callback for changes. A stable function. */
   readonly listen: (changed: () => void) => () => void;
 
   constructor(socket: Pick<LiveSocket, 'subscribe'>, menu: string, query: RowsQuery, intervalMs: number) {

@@ -6,7 +6,7 @@ import { create } from 'zustand';
 import { ask, idempotent, isObject, onUnauthorized, RequestError, request, setRequestUser } from './rest.ts';
 
 interface User {
-  /** `.id` in `/user`; a user may be renamed. */
+  /** `.id` in `/user`, as a user may be renamed. */
   readonly id: string;
   readonly name: string;
   readonly group: string;
@@ -14,11 +14,14 @@ interface User {
 
 type Session =
   | { readonly phase: 'unknown' }
-  /** `setup`: no password has been set yet; `expired`: the user whose session has ended without a logout here. */
+  /**
+   * `setup`: no password has been set yet. `expired`: the user whose session has ended other than by a logout in this
+   * page.
+   */
   | { readonly phase: 'out'; readonly setup: boolean; readonly expired?: User; readonly problem?: string }
   /** Logins are impossible; `problem` is the router's explanation and remedy. */
   | { readonly phase: 'unavailable'; readonly problem: string }
-  /** `problem`: why the management plane does not work now, with a remedy, a text of the router. */
+  /** `problem`: reason why the management plane does not work now, with a remedy; a text of the router. */
   | {
       readonly phase: 'in';
       readonly id: string;
@@ -44,9 +47,9 @@ function replace(next: Session): void {
 }
 
 /**
- * Asks the server for the user of the session. A server that is unreachable or faulty logs nobody out: the page stays open
- * with all input. Another user than before is accepted only with `anybody`, after a login here, as another tab may have
- * logged them in.
+ * Requests the user of the session from the server. An unreachable or faulty server does not log the user out: the page
+ * stays open with all input. Another user than before is accepted only with `anybody`, after a login in this page, as
+ * another tab may have logged in another user.
  */
 export async function refreshSession(anybody = false): Promise<void> {
   let response: Response;
@@ -85,7 +88,7 @@ export async function refreshSession(anybody = false): Promise<void> {
     expire(fields.setup === true);
   } else if (response.status === 503 && fields.detail !== undefined) {
     if (before.phase === 'in') setProblem(fields.detail);
-    // The windows stay while their user is asked for the password again.
+    // The windows remain while their user is asked for the password again.
     else if (before.phase !== 'out' || before.expired === undefined) {
       replace({ phase: 'unavailable', problem: fields.detail });
     }
@@ -97,7 +100,9 @@ export async function refreshSession(anybody = false): Promise<void> {
   }
 }
 
-/** Notes why the management plane does not work, for an open page; undefined when it works, or that is unknown. */
+/**
+ * Stores why the management plane does not work, for an open page; undefined when it works, or when this is unknown.
+ */
 export function setProblem(problem: string | undefined): void {
   const session = useSession.getState();
   if (session.phase !== 'in' || session.problem === problem) return;
@@ -124,13 +129,13 @@ export async function setUp(token: string, password: string): Promise<void> {
   await enter('The password is set, but the router did not answer then. Reload the page.');
 }
 
-/** Gets the user who has logged in. @throws {RequestError} with `unanswered` when the router does not tell. */
+/** Requests the user who has logged in. @throws {RequestError} with `unanswered` when the router does not answer. */
 async function enter(unanswered: string): Promise<void> {
   await refreshSession(true);
   if (useSession.getState().phase === 'out') throw new RequestError(0, unanswered);
 }
 
-/** Changes one's own password. @throws {RequestError} with the server's reason. */
+/** Changes the password of the logged-in user. @throws {RequestError} with the server's reason. */
 export async function changePassword(values: Readonly<Record<string, string>>): Promise<void> {
   await request('POST', '/rest/password', values);
 }
@@ -157,7 +162,7 @@ export function forgetSession(): void {
   replace({ phase: 'out', setup: false });
 }
 
-/** The server has no session for the cookie. */
+/** Shows that the server has no session for the cookie. */
 function expire(setup: boolean): void {
   const session = useSession.getState();
   if (session.phase === 'in' && !setup)

@@ -1,6 +1,6 @@
 /**
- * The one WebSocket to `/live`. Subscriptions survive reconnects: after each one they are sent again and start
- * with a fresh snapshot. Reconnects come after 0.25 s, doubling to 2 s.
+ * The page's WebSocket to `/live`. Subscriptions survive reconnects: after each one they are sent again and begin with
+ * a new snapshot. The delay of a reconnect is 0.25 s and doubles up to 2 s.
  */
 
 import type { ClientMessage, Subscription as Request } from '@tollway/protocol/live/client-messages';
@@ -14,7 +14,7 @@ interface Subscription {
   request: Request;
   readonly receive: (message: ServerMessage) => void;
   readonly onReconnect: (() => void) | undefined;
-  /** The request has been sent at least once. */
+  /** Whether the request has been sent at least once. */
   sent: boolean;
 }
 
@@ -26,15 +26,15 @@ export interface SubscriptionHandle {
 }
 
 /**
- * `open`: connected; `lost`: a connection broke or could not be made; `closed`: not wanted, or the server has ended the
- * session.
+ * `open`: connected; `lost`: a connection was lost or could not be established; `closed`: no connection is wanted, or
+ * the server has ended the session.
  */
 export type SocketState = 'closed' | 'connecting' | 'open' | 'lost';
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 2000;
 
-/** Wait before the n-th retry (from 0), ms. */
+/** Delay before retry number `attempt` (from 0), ms. */
 export function retryDelay(attempt: number): number {
   return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt);
 }
@@ -53,8 +53,8 @@ export class LiveSocket {
   lastMessageAt = 0;
 
   /**
-   * @param url where to connect, asked at each attempt
-   * @param onLost called after each failed or broken connection, to find out whether the session still lives
+   * @param url returns the URL; called at each attempt to connect
+   * @param onLost called after each failed or lost connection, to check whether the session is still valid
    */
   constructor(url: () => string, onLost: () => void) {
     this.#url = url;
@@ -73,12 +73,12 @@ export class LiveSocket {
 
   open(): void {
     if (this.#socket !== undefined || this.#timer !== undefined) return;
-    // The age of earlier messages says nothing about this connection.
+    // The age of messages of an earlier connection is irrelevant.
     this.lastMessageAt = 0;
     this.#connect();
   }
 
-  /** Disconnects for good; subscriptions stay and are sent again by the next {@link open}. */
+  /** Disconnects without reconnecting; subscriptions are kept, and sent again by the next {@link open}. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -89,7 +89,10 @@ export class LiveSocket {
     this.#enter('closed');
   }
 
-  /** @param onReconnect called before the answers of a new connection: they know nothing of those of the one before */
+  /**
+   * @param onReconnect called before the first message of a new connection, which does not continue those of the
+   * previous one
+   */
   subscribe(request: Request, receive: (message: ServerMessage) => void, onReconnect?: () => void): SubscriptionHandle {
     const id = this.#nextId++;
     const sent = this.#send({ op: 'subscribe', id, ...request });
@@ -112,7 +115,7 @@ export class LiveSocket {
     for (const listener of this.#listeners) listener();
   }
 
-  /** False without a connection. */
+  /** Sends a message; false without a connection. */
   #send(message: ClientMessage): boolean {
     if (this.#socket?.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(message));
@@ -144,7 +147,7 @@ export class LiveSocket {
       const over = code === SESSION_OVER;
       this.#enter(over ? 'closed' : 'lost');
       this.#onLost();
-      // Listeners close this socket after the end of a session, unless somebody has logged in again.
+      // Listeners close this socket when the session has ended, unless a user has logged in again.
       this.#timer = setTimeout(() => this.#connect(), over ? LAST_RETRY_MS : retryDelay(this.#attempt++));
     };
   }
@@ -161,6 +164,8 @@ export class LiveSocket {
   }
 }
 
-/** The router sends what the schemas of the protocol say; it is typed by the same. */
+/**
+ * Only checks that the value is an object with an operation: the router's messages match the schemas of the protocol.
+ */
 const isMessage = (value: unknown): value is ServerMessage =>
   isObject(value) && typeof value.op === 'string' && (value.id === undefined || typeof value.id === 'number');

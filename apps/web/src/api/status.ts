@@ -39,7 +39,7 @@ export const useStatus = create<Status>(() => ({
 const LATE_S = 3;
 const LOST_S = 10;
 
-/** State of a connection. `ageS`: seconds since the last message. */
+/** State of a connection. `ageS`: time since the last message, s. */
 export function liveness(open: boolean, everOpen: boolean, ageS: number, engine: string): Liveness {
   if (!everOpen) return 'connecting';
   if (ageS >= LOST_S) return 'lost';
@@ -48,7 +48,7 @@ export function liveness(open: boolean, everOpen: boolean, ageS: number, engine:
   return engine === 'refused' ? 'refused' : 'live';
 }
 
-/** Status of a message, as it is shown. */
+/** The status in a message, in the form in which it is shown. */
 export const toStatus = (message: RouterStatus): Status => ({
   identity: message.identity,
   cpuLoad: String(message.cpuLoad),
@@ -66,7 +66,7 @@ let following = false;
 export function connect(): void {
   if (!following) {
     following = true;
-    // Stays for the life of the page: it survives reconnects and logins.
+    // Remains for the lifetime of the page: it survives reconnects and logins.
     live.subscribe({ topic: 'status' }, (message) => {
       if (message.op !== 'status') return;
       useStatus.setState(toStatus(message));

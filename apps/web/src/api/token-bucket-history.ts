@@ -1,11 +1,11 @@
 import type { TokenBucketDirection, TokenBucketSample } from '@tollway/protocol/live/token-bucket';
 
 /**
- * Samples of a queue for each millisecond of the last half minute, in packed arrays. Times are the router's monotonic clock,
- * ms. Pure.
+ * Samples of a queue for each millisecond of the last half minute, in packed arrays. Times are those of the router's
+ * monotonic clock, ms. Pure.
  */
 
-/** Milliseconds held. */
+/** Number of milliseconds that are stored. */
 export const HELD_MS = 32_768;
 
 type Field = keyof TokenBucketDirection;
@@ -27,24 +27,24 @@ export class TokenBucketHistory {
   #from: number | undefined;
   #now = 0;
 
-  /** The first millisecond that is known; undefined before the first answer. */
+  /** The first stored millisecond; undefined before the first message. */
   get from(): number | undefined {
     return this.#from === undefined ? undefined : Math.max(this.#from, this.#now - HELD_MS + 1);
   }
 
-  /** The last millisecond that is known. */
+  /** The last stored millisecond. */
   get now(): number {
     return this.#now;
   }
 
   /**
-   * Appends samples of milliseconds with traffic.
+   * Appends the samples of milliseconds with traffic.
    *
    * @param from the first millisecond of the message; after a gap the earlier samples are dropped
-   * @param now the last millisecond of the message; those without a sample were idle
+   * @param now the last millisecond of the message; milliseconds without a sample were idle
    */
   append(slots: readonly TokenBucketSample[], from: number, now: number): void {
-    // After a restart of the router its clock begins at zero.
+    // After a restart of the router its monotonic clock starts at zero.
     if (now < this.#now - HELD_MS) {
       this.#stamps.fill(-1);
       this.#from = undefined;
@@ -71,9 +71,10 @@ export class TokenBucketHistory {
   }
 
   /**
-   * Bytes of equal bins, oldest first; the last one ends with the newest whole bin. Null before the first answer.
+   * Bytes in bins of equal length, oldest first; the last one is the newest complete bin. Null before the first
+   * message.
    *
-   * @param widthMs length of a bin
+   * @param widthMs length of a bin, ms
    */
   bins(which: number, widthMs: number, count: number): readonly (number | null)[] {
     const last = Math.floor((this.#now + 1) / widthMs);
@@ -87,7 +88,7 @@ export class TokenBucketHistory {
     });
   }
 
-  /** Largest number of bytes that passed in any interval of `widthMs`, and the sum of all stored bytes. */
+  /** Maximum number of bytes that passed in any interval of `widthMs`, and the sum of all stored bytes. */
   totals(which: number, widthMs: number): { readonly most: number; readonly sum: number } {
     let [most, sum, window] = [0, 0, 0];
     for (let ms = this.from ?? this.#now; ms <= this.#now; ms++) {
@@ -110,10 +111,10 @@ export class TokenBucketHistory {
   }
 
   /**
-   * Tokens in the bucket at the end of each of the last milliseconds, bits, oldest first. In idle ones they grow by the rate
-   * up to the capacity. Null before the first message.
+   * Tokens in the bucket at the end of each of the last milliseconds, bits, oldest first. In idle milliseconds they
+   * grow by the rate, up to the capacity. Null before the first message.
    *
-   * @param rate of the tokens where no sample has one, bit/s
+   * @param rate token rate where no sample contains one, bit/s
    */
   levels(which: number, count: number, rate: number, capacity: number): readonly (number | null)[] {
     const start = this.#now - count + 1;

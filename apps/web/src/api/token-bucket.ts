@@ -1,4 +1,4 @@
-/** Queues sampled in each millisecond; subscribed while somebody listens. */
+/** Samples of queues for each millisecond; subscribed while there are listeners. */
 
 import { MAX_TOKEN_BUCKETS } from '@tollway/protocol/live/limits';
 import type { QueueMenu } from '@tollway/protocol/queue-menus';
@@ -32,7 +32,10 @@ function newTokenBucket(menu: QueueMenu, id: string): TokenBucketSource {
   };
 }
 
-/** Sources, most recently used last. One is kept when its tab is left, so that its history is there on return. */
+/**
+ * Sources, most recently used last. They are kept when their tabs are left, so that their histories are still there on
+ * return.
+ */
 const recent = new Map<string, TokenBucketSource>();
 
 /** The samples of a queue. */

@@ -1,4 +1,4 @@
-/** A live topic that several parts of the page listen to by one subscription, which runs while somebody listens. */
+/** A live topic with one subscription that several parts of the page share. It is active while there are listeners. */
 
 import type { Subscription } from '@tollway/protocol/live/client-messages';
 import type { ServerMessage } from '@tollway/protocol/live/server-messages';
@@ -11,7 +11,7 @@ export class Topic {
   readonly #listeners = new Set<() => void>();
   #handle: SubscriptionHandle | undefined;
 
-  /** @param receive takes in each message, before the listeners are called */
+  /** @param receive processes each message before the listeners are called */
   constructor(socket: Pick<LiveSocket, 'subscribe'>, request: Subscription, receive: (message: ServerMessage) => void) {
     this.#socket = socket;
     this.#request = request;
@@ -20,7 +20,7 @@ export class Topic {
 
   /** Calls `changed` after each message; returns the function that stops it. */
   listen(changed: () => void): () => void {
-    // One listener may be given twice; each has its own end.
+    // The same listener may be added twice; each registration is removed separately.
     const listener = () => changed();
     this.#listeners.add(listener);
     this.#handle ??= this.#socket.subscribe(this.#request, (message) => {

@@ -1,4 +1,4 @@
-/** Packet traces: what the stages of the router do with packets. They run only while somebody listens. */
+/** Packet traces: what the stages of the router do with packets. They run while there are listeners. */
 import type { ServerMessage } from '@tollway/protocol/live/server-messages';
 import type { TraceMessage } from '@tollway/protocol/live/trace';
 import type { PacketArguments } from '@tollway/schema';
@@ -7,7 +7,10 @@ import { RequestError } from './rest.ts';
 import type { LiveSocket } from './socket.ts';
 
 export interface TraceNews extends Pick<TraceMessage, 'packets' | 'done' | 'lost'> {
-  /** Number of times that the connection broke off since the start: the router began anew to number and note packets. */
+  /**
+   * Number of times that the connection was lost since the start: each time the router restarted the trace and its
+   * numbering.
+   */
   readonly breaks: number;
 }
 
@@ -29,7 +32,7 @@ function subscribe(
       const { packets, done } = message;
       lost = { ...lost, now: lost.before + message.lost };
       onNews({ packets, done, lost: lost.now, breaks });
-      // After the end a new connection must not begin it anew.
+      // A finished trace must not be started again by a new connection.
       if (done) handle.close();
     } else if (message.op === 'error') {
       handle.close();
@@ -44,14 +47,16 @@ function subscribe(
   return () => handle.close();
 }
 
-/** Follows packets as they come; returns the function that stops it. `args`: those of `/tool/packet-trace`. */
+/**
+ * Follows packets as they are recorded; returns the function that stops it. `args`: arguments of `/tool/packet-trace`.
+ */
 export const followTrace = (
   args: PacketArguments,
   listener: TraceListener,
   socket: Pick<LiveSocket, 'subscribe'> = live,
 ): (() => void) => subscribe(socket, false, args, listener);
 
-/** Trace of what would become of a packet. @throws RequestError naming the property that is wrong. */
+/** Dry run of a packet. @throws RequestError naming the property that is wrong. */
 export function dryRun(args: PacketArguments, socket: Pick<LiveSocket, 'subscribe'> = live): Promise<TraceNews> {
   return new Promise((resolve, reject) => {
     const close = subscribe(socket, true, args, {

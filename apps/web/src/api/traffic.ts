@@ -3,20 +3,20 @@ import type { InterfaceSample, TrafficSample } from '@tollway/protocol/live/traf
 import { live } from './live.ts';
 import { Topic } from './topic.ts';
 
-/** A sample, with maps in the place of its objects and of its list of cores. */
+/** A sample, with maps in place of its objects and of its list of cores. */
 export interface Sample extends Omit<TrafficSample, 'interfaces' | 'cpu' | 'drops'> {
   /** Samples of interfaces by `.id`. */
   readonly interfaces: ReadonlyMap<string, InterfaceSample>;
   /** Load of each core, percent. */
   readonly cpu: ReadonlyMap<number, number>;
-  /** Dropped packets per second by reason; reasons that stand still are absent. */
+  /** Dropped packets per second by reason; reasons without drops are absent. */
   readonly drops: ReadonlyMap<string, number>;
 }
 
 /** Time span of the graphs, ms. */
 export const SPAN_MS = 300_000;
 
-/** A sample as it is held. */
+/** A sample in the form in which it is stored. */
 export const toSample = ({ interfaces, cpu, drops, ...sample }: TrafficSample): Sample => ({
   ...sample,
   interfaces: new Map(Object.entries(interfaces)),
@@ -25,9 +25,10 @@ export const toSample = ({ interfaces, cpu, drops, ...sample }: TrafficSample): 
 });
 
 /**
- * Appends samples, in order of time and without repetitions, and forgets what is older than the span. Where the newest is
- * before those held, the router's clock was set back: they go from there on. A newest that is held, too, is the end of what a
- * router that was killed had written down: it knows less than this page, and its clock is right.
+ * Appends samples in order of time and without duplicates, and removes those older than the span. If the newest new
+ * sample is older than stored ones, the router's clock was set back: the new samples replace the stored ones from the
+ * time of the first new one on. If the newest new sample is itself stored, the samples are those that a killed router
+ * had written to its file: they are fewer than the stored ones, and the clock is right.
  */
 export function extend(samples: Sample[], fresh: readonly Sample[]): void {
   const [first, last] = [fresh[0], fresh.at(-1)];
@@ -48,17 +49,20 @@ const topic = new Topic(live, { topic: 'traffic' }, (message) => {
   else if (message.op === 'sample') extend(samples, [toSample(message)]);
 });
 
-/** The samples held, oldest first. The array stays the same object; read it anew after each change. */
+/** The stored samples, oldest first. The array remains the same object; read it again after each change. */
 export function trafficSamples(): readonly Sample[] {
   return samples;
 }
 
-/** The samples newer than a time, ms since 1970, oldest first; all when none is as new: the clock was set back. */
+/**
+ * The samples newer than a time (ms since 1970), oldest first; all samples if none is that new, as the clock was set
+ * back.
+ */
 export function samplesAfter(afterMs: number): readonly Sample[] {
   if ((samples.at(-1)?.t ?? afterMs) < afterMs) return samples;
   const from = samples.findLastIndex((sample) => sample.t <= afterMs) + 1;
   return from === 0 ? samples : samples.slice(from);
 }
 
-/** Calls `listener` on each new sample; the subscription runs while somebody listens. */
+/** Calls `listener` on each new sample; the subscription is active while there are listeners. */
 export const onTraffic = (listener: () => void): (() => void) => topic.listen(listener);

@@ -1,4 +1,4 @@
-/** Ticks for the columns of a table, beside the table: it stays in use meanwhile. */
+/** Check boxes for the columns of a table, shown beside the table, which remains usable. */
 import { type Menu, menuColumn } from '@tollway/schema';
 import { useEffect, useRef, useState } from 'react';
 import { ToolButton } from '../ui/ToolButton.tsx';

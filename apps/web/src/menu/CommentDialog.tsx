@@ -7,37 +7,37 @@ import { messageOf } from '../ui/message-of.ts';
 import { notifyStaysOpen } from './form-toasts.ts';
 import { type Comments, commentNow, commentsOf, rowsWith } from './selected-rows.ts';
 
-/** The comments are being read, or could not be. */
+/** State while the comments are being read, or could not be read. */
 interface Reading {
-  /** Reason why they could not be read; undefined while that is not known. */
+  /** Reason why they could not be read; undefined while reading. */
   readonly failed: string | undefined;
   readonly again: () => void;
 }
 
 interface Props {
-  /** Reading of the comments; until they are known nothing can be typed, as it would replace them unseen. */
+  /** State of reading the comments; until it is done nothing can be typed, as it would replace unseen comments. */
   readonly reading?: Reading | undefined;
-  /** The comment as it is now; undefined when several items have different ones, null when it is not known. */
+  /** The present comment; undefined when several items have different ones, null when it is unknown. */
   readonly now: string | undefined | null;
-  /** Gives the items the comment; false when that failed, which has been said: what was typed stays then. */
+  /** Sets the comment of the items. False when that failed, which has been reported: the typed text is kept. */
   readonly onComment: (comment: string) => Promise<boolean>;
   readonly onClose: () => void;
 }
 
-/** The small window that asks for a comment. */
+/** The small dialog for a comment. */
 export function CommentDialog({ reading, now, onComment, onClose }: Props) {
-  // As it was when it was asked for: what others do meanwhile does not change the question.
+  // The comment when the dialog was opened; later changes by others do not alter the proposed text.
   const start = useRef<{ readonly comment: string | undefined }>(undefined);
   if (reading === undefined) start.current ??= { comment: now ?? undefined };
   const before = start.current?.comment;
   const [written, setWritten] = useState<string>();
   const text = written ?? before;
   const [asked, setAsked] = useState(false);
-  /** Comment before another one was stored, which the news still have; null when none was stored. */
+  /** Comment before the last stored one, which the live feed may still contain; null when none was stored. */
   const [old, setOld] = useState<string | undefined | null>(null);
   const latest = useRef(text);
   latest.current = text;
-  /** Comment that is on its way. */
+  /** Comment that was sent and not yet confirmed. */
   const [sent, setSent] = useState<string>();
   const field = useRef<HTMLTextAreaElement>(null);
   const typed = text !== undefined && text !== before;
@@ -57,7 +57,7 @@ export function CommentDialog({ reading, now, onComment, onClose }: Props) {
     setSent(undefined);
     if (!stored) return;
     if (latest.current === text) return onClose();
-    // The form stays open: the text that was typed since then is not stored.
+    // The dialog stays open, as text that was typed after the request is not stored.
     setOld(before);
     start.current = { comment: text };
     notifyStaysOpen();
@@ -130,7 +130,7 @@ function ReadingNote({ failed }: Reading) {
   );
 }
 
-/** The dialog for the comments of several rows of a list, which others may change meanwhile. */
+/** The dialog for the comments of several rows of a list, which other users may change meanwhile. */
 export function RowsCommentDialog({
   menu,
   live,
@@ -170,7 +170,7 @@ export function RowsCommentDialog({
   return <CommentDialog now={now} reading={read === undefined ? { failed, again } : undefined} {...rest} />;
 }
 
-/** Note that others changed the comments while one was being typed. */
+/** Note that other users changed the comments while one was being typed. */
 function conflictText(now: string | undefined): string {
   if (now === undefined) return 'Somebody has given some of the items another comment meanwhile; OK replaces it.';
   return now === ''

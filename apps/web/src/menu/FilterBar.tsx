@@ -1,4 +1,4 @@
-/** The funnel: rows of field, operator and value; an item is shown when all of them hold. */
+/** The filter bar (funnel): rows of field, operator and value; an item is shown when all conditions hold. */
 import { type Menu, menuColumn } from '@tollway/schema';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../api/live-menu.ts';
@@ -21,13 +21,13 @@ interface Line {
 
 interface Props {
   readonly menu: Menu;
-  /** The list: it hears which condition the router does not understand. */
+  /** The list, which reports a condition that the router refuses. */
   readonly live: LiveMenu;
-  /** Columns of the table; the first one is what a new row asks about. */
+  /** Columns of the table; a new condition is about the first one. */
   readonly columns: readonly string[];
   readonly conditions: readonly Condition[];
   readonly onFilter: (conditions: readonly Condition[]) => void;
-  /** True where somebody has just asked for it, and goes on with the value. */
+  /** True when the user has just opened the bar; the value then takes the focus. */
   readonly asked: boolean;
 }
 
@@ -123,7 +123,7 @@ interface ConditionProps {
   readonly menu: Menu;
   readonly id: number;
   readonly condition: Condition;
-  /** Reason why the router refuses it; empty when it does not. */
+  /** Reason why the router refuses the condition; empty when it accepts it. */
   readonly wrong: string;
   readonly onChange: (part: Partial<Condition>) => void;
 }

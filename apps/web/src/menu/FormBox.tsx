@@ -4,14 +4,14 @@ import { type Form, isSending } from './use-form.ts';
 interface Props {
   readonly label: string;
   readonly form: Form;
-  /** Handler of Escape where nothing inside has taken it, as a list of choices that is open does. */
+  /** Handler of Escape, unless an element inside has handled it, such as an open list of choices. */
   readonly onEscape: (() => void) | undefined;
   readonly onSubmit: () => void;
   readonly onChange?: () => void;
   readonly children: ReactNode;
 }
 
-/** A form that fills its window, without the rows and commands of an item's. */
+/** A form that fills its window, without the rows and commands of an item dialog. */
 export function FormBox({ label, form, onEscape, onSubmit, onChange, children }: Props) {
   return (
     <div

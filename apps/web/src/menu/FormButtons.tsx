@@ -7,12 +7,12 @@ interface Props {
   readonly isNew: boolean;
   /** Reason why the item cannot be changed. */
   readonly locked: string | undefined;
-  /** Reason why it cannot be removed. */
+  /** Reason why the item cannot be removed. */
   readonly kept: string | undefined;
-  /** A request is under way. */
+  /** True while a request is pending. */
   readonly busy: boolean;
   readonly disabled: boolean;
-  /** The item is not there any more: all that can be done is to add it again. */
+  /** True when the item no longer exists: it can only be added again. */
   readonly gone: boolean;
   readonly onClose: () => void;
   readonly onApply: () => void;
@@ -76,7 +76,7 @@ interface DisableProps {
   readonly onPress: (disable: boolean) => void;
 }
 
-/** Says what it does as long as the pointer is on it: what others do meanwhile does not turn it into its opposite. */
+/** Keeps its label while the pointer is on it: a change by another user must not reverse the effect of a click. */
 function DisableButton({ disabled, fixed, reason, onPress }: DisableProps) {
   const [held, setHeld] = useState<boolean>();
   const disables = !(held ?? disabled);
@@ -103,7 +103,7 @@ function DisableButton({ disabled, fixed, reason, onPress }: DisableProps) {
 interface ButtonProps {
   readonly label: string;
   readonly disabled?: boolean;
-  /** Disabled for a moment: it keeps the focus. */
+  /** Temporarily disabled: it keeps the focus. */
   readonly busy?: boolean;
   /** Reason why it is disabled, for a tooltip. */
   readonly reason?: string | undefined;

@@ -18,9 +18,9 @@ interface Props {
   readonly isNew: boolean;
   readonly readOnly: boolean;
   readonly extras?: TabExtras | undefined;
-  /** All tabs beside each other, for forms that have a page of their own. */
+  /** Shows all tabs side by side, for forms that have a page of their own. */
   readonly spread?: boolean;
-  /** Names the item: its tab is the one that was open last, also after a reload. */
+  /** Identifies the item: the tab that was last open for it is shown, also after a reload. */
   readonly place?: string | undefined;
 }
 
@@ -42,8 +42,8 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   const { errors } = form;
   const marked = new Set(Object.keys(errors).map((name) => menu.props[name]?.tab ?? ''));
 
-  // An error on another tab would go unseen. Only a refusal leads there: who leaves a field for a tab wants that tab.
-  // The field of a refused value takes the focus, and its tab is shown.
+  // A refused value may be on another tab: that tab is shown, and the field takes the focus. Only a refusal of the
+  // whole form changes the tab, as a user who leaves a field for another tab wants to see that tab.
   const [sought, setSought] = useState<string>();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the errors of the moment of the refusal
   useEffect(() => {
@@ -107,7 +107,8 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
       </div>
     );
   }
-  // One panel also without tabs: a new item may get tabs once it has been added, and the fields must keep their state.
+  // There is one panel even without tabs: a new item may get tabs once it has been added, and the fields must keep
+  // their state.
   return (
     <>
       {many && <TabList id={id} tabs={tabs} active={active} marked={marked} onSelect={choose} />}
@@ -120,7 +121,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   function panelRole() {
     const tabIndex = passive ? 0 : undefined;
     if (many) return { role: 'tabpanel', id: `${id}-panel`, tabIndex };
-    // A form that is spread scrolls with the page around it.
+    // A form whose tabs are side by side scrolls with its page.
     return passive && !spread ? { role: 'group', tabIndex, 'aria-label': active } : {};
   }
 }

@@ -2,7 +2,7 @@ import type { Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
 
-/** The words of the line under a dialog; an empty one keeps the place of a word that does not hold now. */
+/** The texts of the status line of a dialog; an empty text reserves the space of a state that does not apply now. */
 export function statusWords(menu: Menu, row: Row): readonly string[] {
   const flags = menu.flags.filter((flag) => flag.prop !== 'disabled');
   const words = flags.map((flag) => (isSet(row, flag.prop) ? flag.title : ''));
@@ -10,7 +10,7 @@ export function statusWords(menu: Menu, row: Row): readonly string[] {
   return [isSet(row, 'disabled') ? 'disabled' : 'enabled', ...words];
 }
 
-/** The state of an item in words, under its dialog. */
+/** The state of an item as texts, below its dialog. */
 export function FormStatus({ menu, row }: { readonly menu: Menu; readonly row: Row }) {
   const words = statusWords(menu, row);
   if (words.length === 0) return null;

@@ -1,6 +1,6 @@
 /**
- * The grid of a table: the header by React, the rows by the painter. Events of keyboard, pointer and drag end in calls of the
- * owner's callbacks.
+ * The grid of a table. The header is rendered by React, the rows by the painter. Events of keyboard, pointer and drag
+ * are reported by callbacks.
  */
 import { type Menu, menuColumn } from '@tollway/schema';
 import {
@@ -53,31 +53,31 @@ interface GridProps {
   readonly sort: Query['sort'];
   readonly selection: Selection;
   readonly pending: TableSelection['pending'];
-  /** Follows the end of the list while it is in view. */
+  /** Keeps the end of the list in view while it is in view, as new rows arrive. */
   readonly tail: boolean;
   readonly density: string;
   readonly onSelect: (selection: Selection) => void;
   readonly onOpen: (id: string) => void;
   readonly onMove: (move: Move) => void;
-  /** Folded branches of the tree, where the menu is shown as one. */
+  /** Folded branches of the tree, if the menu is shown as one. */
   readonly tree: TreeShape | undefined;
   readonly onFold: (tree: TreeShape) => void;
-  /** Rows were dropped in the tree. */
+  /** Called when rows were dropped in the tree. */
   readonly onDrop: (ids: readonly string[], drop: Drop) => void;
-  /** Asks for the menu of commands at a point of the page. */
+  /** Opens the menu of commands at a point of the page. */
   readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
-  /** Asks for the menu of a column at a point of the page. */
+  /** Opens the menu of a column at a point of the page. */
   readonly onColumnMenu: (column: Column, at: { readonly x: number; readonly y: number }) => void;
   readonly onSort: (column: string) => void;
-  /** Puts a column before another one, or last. */
+  /** Moves a column before another one, or to the end. */
   readonly onReorder: (column: string, before: string | undefined) => void;
-  /** A width that the user set. */
+  /** Stores a width that the user has set. */
   readonly onWidth: (column: string, width: number) => void;
-  /** Widths that fit the content. */
+  /** Stores widths that fit the content. */
   readonly onFitted: (widths: readonly (readonly [string, number])[]) => void;
-  /** Widths that longer texts need, which have come into view since. */
+  /** Stores larger widths for longer texts that have come into view. */
   readonly onGrown: (widths: readonly (readonly [string, number])[]) => void;
-  /** Keys that mean a command of the toolbar; returns true when it took one. */
+  /** Handles keys for commands of the toolbar; returns true when the key was one. */
   readonly onCommandKey: (event: KeyboardEvent) => boolean;
 }
 
@@ -136,7 +136,7 @@ export function Grid(props: GridProps) {
   useImperativeHandle(props.handle, () => ({
     focus() {
       scroller.current?.focus();
-      // The keyboard has to be somewhere; nothing is selected by that.
+      // The keyboard focus must be somewhere; this selects nothing.
       const grid = view.current;
       if (grid === undefined || latest.current.selection.focus !== undefined) return;
       grid.focusRow(grid.stepFrom(undefined, 1), (id) => latest.current.onSelect(focusOnly(id)));
@@ -166,7 +166,7 @@ export function Grid(props: GridProps) {
         onDrop: props.onDrop,
       },
   });
-  // Stable functions: a live update must not render the header.
+  // Stable functions, as a live update must not render the header.
   const header = useMemo(
     () => ({
       onSort: (name: string) => latest.current.onSort(name),
@@ -187,7 +187,7 @@ export function Grid(props: GridProps) {
     if (props.tree !== undefined && folds) props.onFold(toggled(props.tree, id));
   }
 
-  /** Right opens a row or goes to what is below it, Left closes it or goes to the row that it is below. */
+  /** Right unfolds a row or moves to its first child; Left folds it or moves to its parent. */
   function treeKey(key: string, at: number): boolean {
     const id = selection.focus;
     const place = treePlace(live.row(id ?? '') ?? {});
@@ -212,7 +212,8 @@ export function Grid(props: GridProps) {
       return;
     }
     if (grid === undefined) return;
-    // The header has keys of its own, but for those that go to rows, or would select the text of the page.
+    // The header has key bindings of its own, except for keys that move between rows or would select the text of the
+    // page.
     const onTitle = event.target !== event.currentTarget;
     if ((!onTitle || commandFor(event.nativeEvent) === 'select-all') && latest.current.onCommandKey(event)) return;
     const page = Math.max(grid.viewport.rowsInView - 1, 1);
@@ -269,7 +270,7 @@ export function Grid(props: GridProps) {
   function onPointerUp(event: PointerEvent) {
     if (drag.release()) return;
     if (isHandle(event.target)) return;
-    // A plain click on one of several selected rows means that row alone.
+    // A plain click on one of several selected rows selects that row only.
     const id = rowIdAt(event.target);
     if (event.button !== 0 || id === undefined || event.shiftKey || event.ctrlKey || event.metaKey) return;
     if (selection.ids.size > 1) props.onSelect(selectOnly(id));
@@ -282,7 +283,7 @@ export function Grid(props: GridProps) {
     const column = columns.find(({ name }) => name === title?.dataset.column);
     if (title !== null && column !== undefined) {
       const { left, bottom } = title.getBoundingClientRect();
-      // By a key there is no place of the pointer.
+      // When a key opens the menu there is no pointer position.
       const at =
         event.clientX === 0 && event.clientY === 0 ? { x: left, y: bottom } : { x: event.clientX, y: event.clientY };
       props.onColumnMenu(column, at);
@@ -327,10 +328,13 @@ export function Grid(props: GridProps) {
   );
 }
 
-/** Reason why rows of an ordered list cannot be dragged while they stand in another order. */
+/** Reason why rows of an ordered list cannot be dragged while the list is sorted by a column. */
 const SORTED = 'the list is sorted by a column; click # to sort by the order of the rows';
 
-/** Lists that reorder by themselves (live ones, and those sorted by a live value) keep their order while the pointer is over them. */
+/**
+ * Lists that reorder by themselves (live ones, and lists sorted by a live value) keep their order while the pointer is
+ * over them.
+ */
 function useHold(body: RefObject<HTMLDivElement | null>, menu: Menu, live: LiveMenu) {
   useEffect(() => {
     const element = body.current;
@@ -350,7 +354,7 @@ function useHold(body: RefObject<HTMLDivElement | null>, menu: Menu, live: LiveM
   }, [body, live, menu]);
 }
 
-/** True for the button that folds a row of a tree. */
+/** Whether an element is the button that folds a row of a tree. */
 function isHandle(target: EventTarget): boolean {
   if (!(target instanceof Element)) return false;
   return target.closest('[data-fold]:not([data-fold="none"]) [data-expander]') !== null;

@@ -6,24 +6,24 @@ interface Props {
   readonly columns: readonly Column[];
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
   readonly onSort: (column: string) => void;
-  /** Puts a column before another one, or last. */
+  /** Moves a column before another one, or to the end. */
   readonly onReorder: (column: string, before: string | undefined) => void;
-  /** A width while it is being changed. */
+  /** Reports a width while it is being changed. */
   readonly onResize: (column: string, width: number) => void;
-  /** The width that it became; undefined asks for the width of the content. */
+  /** Reports the final width; undefined requests the width of the content. */
   readonly onResized: (column: string, width: number | undefined) => void;
 }
 
-/** Pixels that the pointer moves before a press becomes a drag. */
+/** Distance that the pointer moves before a press becomes a drag, px. */
 const DRAG_PX = 5;
 
-/** Offset of a title at the right edge, which counts only while there is something to pin. */
+/** Offset of a title at the right edge; effective only while the columns are pinned. */
 function pinStyle(column: Column): CSSProperties {
   const offset = pinOffset(column);
   return offset === undefined ? {} : { ['--pin' as string]: offset };
 }
 
-/** Flags and number stay at the start. */
+/** Whether a column can be moved: the columns of flags and row numbers stay at the start. */
 const movable = (column: Column) => column.source !== undefined;
 
 function nameOf(cell: Element): string | undefined {
@@ -43,7 +43,7 @@ export const GridHeader = memo(function GridHeader(props: Props) {
   const reorder = useColumnDrag(row, columns, props.onReorder);
   const resize = useEdgeDrag(props);
 
-  /** One stop for the Tab key; Left and Right move between the titles, with Shift they move the column. */
+  /** The titles are one stop for the Tab key; Left and Right move between them, and with Shift move the column. */
   function onKeyDown(event: KeyboardEvent<HTMLElement>) {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (by === undefined || event.altKey || event.ctrlKey) return;
@@ -132,7 +132,7 @@ export const GridHeader = memo(function GridHeader(props: Props) {
   );
 });
 
-/** Calls `cancel` for an Escape that is pressed during a drag, which means nothing else then. Returns what ends that. */
+/** Calls `cancel` for Escape during a drag, and keeps other handlers from it. Returns the function that ends this. */
 function onEscape(cancel: () => void): () => void {
   const press = (event: globalThis.KeyboardEvent) => {
     if (event.key !== 'Escape') return;
@@ -144,14 +144,14 @@ function onEscape(cancel: () => void): () => void {
   return () => window.removeEventListener('keydown', press, true);
 }
 
-/** A title that is dragged; a line shows where its column would go. */
+/** Drag of a title; a line shows where its column would be inserted. */
 function useColumnDrag(
   row: { readonly current: HTMLElement | null },
   columns: readonly Column[],
   onReorder: Props['onReorder'],
 ) {
   const drag = useRef<{ name: string; x: number; active: boolean; before: string | undefined }>(undefined);
-  /** Ends listening for Escape. */
+  /** Removes the listener for Escape. */
   const unlisten = useRef<() => void>(undefined);
   const click = useRef(true);
   const line = () => row.current?.querySelector<HTMLElement>('.head-drop');
@@ -220,10 +220,10 @@ function useColumnDrag(
   };
 }
 
-/** The right edge of a title, dragged to change the width. */
+/** Drag of the right edge of a title, which changes the width. */
 function useEdgeDrag({ onResize, onResized }: Pick<Props, 'onResize' | 'onResized'>) {
   const drag = useRef<{ name: string; x: number; width: number; to: number | undefined }>(undefined);
-  /** Ends listening for Escape. */
+  /** Removes the listener for Escape. */
   const unlisten = useRef<() => void>(undefined);
   function end() {
     unlisten.current?.();

@@ -1,4 +1,4 @@
-/** The dialog of one item. The frame around it (a modal dialog, a window) is given by the owner. */
+/** The dialog of one item. Its frame (a modal dialog or a window) is provided by the owner. */
 import type { Menu } from '@tollway/schema';
 import { type ComponentType, type ReactNode, useEffect, useRef, useState } from 'react';
 import { add, print, set } from '../api/commands.ts';
@@ -38,27 +38,27 @@ interface Common {
   readonly Frame: Frame;
   readonly extras?: TabExtras | undefined;
   readonly onClose: () => void;
-  /** Closes it too, but asks first when something in it is not stored. */
+  /** Requests to close it, with a confirmation if it has unsaved changes. */
   readonly onCloseRequest: () => void;
-  /** Opens the dialog of a new item that is filled from this one, with what was changed in its form. */
+  /** Opens the dialog of a new item with the values of this one, including unsaved changes of its form. */
   readonly onCopy: (id: string, values: Readonly<Record<string, string>>) => void;
-  /** The item has been added; the dialog is its own from now on. */
+  /** Called when the item has been added; from then on the dialog shows that item. */
   readonly onAdded: (id: string) => void;
 }
 
 /** Content of a dialog: an item, or a new one. */
 interface Shown {
-  /** Null for a new one. */
+  /** Null for a new item. */
   readonly id: string | null;
   /** Initial values of a new item. */
   readonly initial: Edits;
-  /** True where the initial values were typed, and are stored nowhere. */
+  /** True when the initial values were typed by the user and are stored nowhere. */
   readonly isTyped: boolean;
-  /** Number of the frame: one of its own takes the focus. */
+  /** Number of the frame; a new frame takes the focus. */
   readonly frame: number;
 }
 
-/** Dialog of an item that exists. */
+/** Dialog of an existing item. */
 export function ItemForm(props: Common & { readonly id: string }) {
   return <ItemDialog {...props} start={{ id: props.id, initial: {}, isTyped: false, frame: 0 }} />;
 }
@@ -69,7 +69,7 @@ interface DialogProps extends Common {
   readonly after?: string | undefined;
 }
 
-/** One form from a new item to the one that it becomes when it is added, so that typing goes on over that. */
+/** Keeps one form when a new item becomes an existing one, so that typing is not interrupted. */
 function ItemDialog({ start, before, after, ...common }: DialogProps) {
   const { menu, Frame, onClose } = common;
   const [{ id, initial, isTyped, frame }, setShown] = useState(start);
@@ -77,7 +77,7 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
   const stale = useStale();
   const [last, setLast] = useState<Row>();
   const row = item.state === 'here' ? item.row : undefined;
-  // The edits of an item that was removed stay, and can be added as a new one; also of one that is unknown now.
+  // Unsaved changes of an item that was removed, or whose state is unknown, are kept and can be added as a new item.
   if (row !== undefined && row !== last) setLast(row);
   const known = row ?? (item.state === 'missing' && !item.removed ? undefined : last);
   const shown = id === null ? EMPTY : known;
@@ -87,7 +87,7 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
       <Frame key={frame} title={isNew ? newTitle(menu) : itemTitle(menu, shown)} onClose={onClose}>
         <Body
           {...common}
-          // An item that is added again goes to the end: its place is not known.
+          // An item that is added again is appended, as its former position is unknown.
           {...(frame === start.frame && { before, after })}
           item={shown}
           isNew={isNew}
@@ -100,7 +100,7 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
             setShown((now) => ({ ...now, id }));
             common.onAdded(id);
           }}
-          // The button that had the focus is gone with the item.
+          // The focused button has disappeared together with the item.
           onAddAgain={(values) =>
             setShown((now) => ({ id: null, initial: values, isTyped: true, frame: now.frame + 1 }))
           }
@@ -108,7 +108,7 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
       </Frame>
     );
   }
-  // The frame comes with its content: an empty one would flash and take the focus.
+  // The frame is rendered together with its content: an empty frame would flash and take the focus.
   if (item.state === 'here' || item.state === 'loading')
     return stale ? <p className="form-note">{loadingText(true)}</p> : null;
   return (
@@ -120,15 +120,15 @@ function ItemDialog({ start, before, after, ...common }: DialogProps) {
 
 interface NewProps extends Common {
   readonly copy: string | undefined;
-  /** Id of the item that the new one goes before; to the end of an ordered list without one. */
+  /** Id of the item before which the new one is inserted; by default it is appended. */
   readonly before?: string | undefined;
-  /** Id of the item that it goes after. */
+  /** Id of the item after which it is inserted. */
   readonly after?: string | undefined;
-  /** Values that it starts with, beside those that are proposed. */
+  /** Initial values, in addition to proposed ones. */
   readonly values?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Dialog of an item that does not exist yet, empty or filled from the item `copy`. */
+/** Dialog of a new item, empty or with the values of the item `copy`. */
 export function NewItemForm(props: NewProps) {
   const { menu, copy, values } = props;
   const [start, setStart] = useState<Edits | undefined>(copy === undefined ? initialEdits(menu) : undefined);
@@ -152,30 +152,30 @@ export function NewItemForm(props: NewProps) {
 
 const EMPTY: Row = {};
 
-/** The item that a new one was to stand beside has gone meanwhile. */
+/** Whether an error says that the item next to which a new one should be inserted no longer exists. */
 const isPlaceGone = (error: unknown): error is RequestError =>
   error instanceof RequestError && /^place-(before|after): no such item/.test(error.message);
 
-/** True when nothing was changed of the initial values of a new item. */
+/** Whether the initial values of a new item are unchanged. */
 const same = (edits: Edits, initial: Edits): boolean => {
   const names = Object.keys(edits);
   return names.length === Object.keys(initial).length && names.every((name) => edits[name] === initial[name]);
 };
 
 interface BodyProps extends Omit<Common, 'onAdded'> {
-  /** Item by its news; empty for a new one. */
+  /** The item by the live feed; empty for a new one. */
   readonly item: Row;
   readonly isNew: boolean;
   readonly initial: Edits;
-  /** True where the initial values of a new item were typed, and are stored nowhere. */
+  /** True when the initial values of a new item were typed by the user and are stored nowhere. */
   readonly isTyped: boolean;
   readonly before?: string | undefined;
   readonly after?: string | undefined;
-  /** Reason why the item is not there any more. */
+  /** Reason why the item no longer exists. */
   readonly gone?: string | undefined;
-  /** A new item is to be made of what stands in the form of one that is gone. */
+  /** Adds a new item with the values in the form of a removed one. */
   readonly onAddAgain: (values: Edits) => void;
-  /** The new item was added; the dialog is to be its own. */
+  /** Called when the new item was added; the dialog then shows that item. */
   readonly onAdded: (added: Row) => void;
 }
 
@@ -203,7 +203,9 @@ function Body({
   const [place, setPlace] = useState({ before, after });
   const id = base['.id'] ?? '';
   const locked = isNew ? undefined : lockedReason(menu, base);
-  /** True for values that buttons change and that are sent with the form: of a new item, and of one that is being added. */
+  /**
+   * Whether values that are changed by buttons are sent with the form: for a new item, and for one that is being added.
+   */
   const isEdit = (name: string) => isNew || form.edits[name] !== undefined;
   const disabled = isEdit('disabled') ? form.edits.disabled === 'true' : isSet(base, 'disabled');
   const comment = isEdit('comment') ? (form.edits.comment ?? '') : (base.comment ?? '');
@@ -226,7 +228,10 @@ function Body({
     }
   }
 
-  /** Sends the form. One of a new item becomes that of the item when it is to stay, or must as more was typed. */
+  /**
+   * Sends the form. The form of a new item becomes the form of the added item if it should stay open, or must, as more
+   * was typed meanwhile.
+   */
   async function save(stays: boolean): Promise<SendResult> {
     let added: Row | undefined;
     const sent = await form.send(async (body) => {
@@ -238,7 +243,7 @@ function Body({
         announceAdded(menu.path, saved);
         added = row;
       }
-      // An item with a timeout is not configuration and has no revision; the message is shown all the same.
+      // An item with a timeout is no configuration and makes no revision; the message is shown nevertheless.
       if (isNew || revision !== undefined || menu.undoable === false)
         notifyChange(`${isNew ? 'Added' : 'Changed'} ${itemTitle(menu, row)}.`, revision);
       return row;
@@ -277,7 +282,7 @@ function Body({
 
   const why = reason(base);
   const box = useRef<HTMLDivElement>(null);
-  // The button that had the focus is gone with the item, and keys would mean nothing.
+  // The focused button has disappeared together with the item, and keys would have no effect.
   useEffect(() => {
     const lost = document.activeElement === null || document.activeElement === document.body;
     if (gone === undefined || !lost || box.current?.closest('.window-active') === null) return;

@@ -42,17 +42,17 @@ interface MenuTableProps {
   readonly menu: Menu;
   /** Changes when row heights change. */
   readonly density: string;
-  /** Follows the end of the list while it is in view, as a log does. */
+  /** Keeps the end of the list in view while it is in view, as for a log. */
   readonly tail?: boolean;
   readonly onOpen: (id: string) => void;
   readonly onAdd: (start?: NewItem) => void;
-  /** Buttons of this window alone, at the end of the commands. */
+  /** Additional buttons of this window, after the commands. */
   readonly toolbar?: ReactNode;
-  /** Commands of this window alone for rows that are selected, at the top of their menu. */
+  /** Additional commands of this window for selected rows, at the top of their menu. */
   readonly rowCommands?: (rows: readonly Row[]) => readonly Command[];
-  /** Content of the footer behind the number of items. */
+  /** Content of the footer after the number of items. */
   readonly footer?: ReactNode;
-  /** Called with the ids of the rows that are selected, and of those that are loaded. */
+  /** Called with the ids of the selected rows, and of the loaded rows. */
   readonly onSelection?: (selected: readonly string[], loaded: readonly string[], live: LiveMenu) => void;
 }
 
@@ -62,7 +62,7 @@ const FIND_WAIT_MS = 150;
 type Overlay =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'parent'; readonly moved: ReparentedItems }
-  /** `ids`: those that were selected when it was asked for. */
+  /** `ids`: the rows that were selected when the dialog was opened. */
   | { readonly kind: 'comment'; readonly ids: readonly string[] }
   | { readonly kind: 'remove'; readonly confirmation: RemoveConfirmation }
   | { readonly kind: 'column'; readonly column: Column; readonly at: { readonly x: number; readonly y: number } }
@@ -70,11 +70,11 @@ type Overlay =
 
 const NOTHING: Overlay = { kind: 'nothing' };
 
-/** Commands of one window above those of every table. */
+/** Additional commands of a window, above those of every table. */
 const withOwn = (own: readonly Command[], all: readonly (Command | 'line')[]): readonly (Command | 'line')[] =>
   own.length === 0 ? all : [...own, 'line', ...all];
 
-/** True for what has an Insert key of its own. */
+/** Whether an element handles the Insert key itself. */
 const hasInsertKey = (target: EventTarget | null): boolean =>
   target instanceof Element && target.matches('[role="grid"], [role="treegrid"], input, select, textarea');
 
@@ -137,7 +137,7 @@ export function MenuTable(props: MenuTableProps) {
     else if (name === 'inline-comments') relayout(toggleColumn(menu, layout, 'comment', measurements));
     else if (name === 'comment') setOverlay({ kind: 'comment', ids: selected.chosen() });
     else if (name === 'tree') {
-      // The column of the tree needs more room, or less.
+      // The column that carries the tree needs a different width.
       const carrier = columns.find(({ source }) => source !== undefined)?.name ?? '';
       setFitted(({ [carrier]: _, ...rest }) => rest);
       setGrown(({ [carrier]: _, ...rest }) => rest);
@@ -162,7 +162,7 @@ export function MenuTable(props: MenuTableProps) {
   function scheduleFind(text: string, waitMs: number) {
     setFind(text);
     clearTimeout(findTimer.current);
-    // Between words a blank counts; around them it is one that was typed before the next word, or pasted along.
+    // Blanks between words are significant; leading and trailing ones were typed before the next word, or pasted.
     const sought = text.trim();
     findTimer.current = setTimeout(
       () => live.query.find !== sought && live.changeQuery({ first: 0, find: sought }),
@@ -170,7 +170,7 @@ export function MenuTable(props: MenuTableProps) {
     );
   }
 
-  /** Moves the focus from a button of the table to its rows: what is selected is what keys are meant for. */
+  /** Moves the focus from a button of the table to its rows, so that keys apply to the selection. */
   function leaveButton(when: (button: HTMLButtonElement) => boolean = () => true) {
     const focused = document.activeElement;
     if (!(focused instanceof HTMLButtonElement) || !when(focused)) return;
@@ -178,11 +178,11 @@ export function MenuTable(props: MenuTableProps) {
   }
 
   useAddedRows(menu, live, (index) => {
-    // The dialog gave the focus back to the button that opened it.
+    // The dialog has returned the focus to the button that opened it.
     leaveButton();
     grid.current?.show(index);
   });
-  // Dialogs about the rows do so, too; this effect runs after the dialog has closed.
+  // The same for dialogs about the rows; this effect runs after the dialog has closed.
   const asks = overlay.kind === 'comment' || overlay.kind === 'remove' || overlay.kind === 'parent';
   const asked = useRef(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: when a dialog closes
@@ -190,7 +190,7 @@ export function MenuTable(props: MenuTableProps) {
     if (asked.current && !asks) leaveButton();
     asked.current = asks;
   }, [asks]);
-  // A button that cannot be pressed any more hears no key, and the browser takes the focus out of the window.
+  // A disabled button receives no key events, and the browser would move the focus out of the window.
   useLayoutEffect(() => leaveButton(({ disabled }) => disabled));
   const visible = useVisible();
   useEscape(root, visible, () => selection.ids.size > 0 && actions.run('select-none'));
@@ -198,13 +198,13 @@ export function MenuTable(props: MenuTableProps) {
   run.current = actions.run;
   useEffect(() => {
     const table = root.current;
-    // The keys of the window, also while its title or its tabs have the focus.
+    // Handles the keys of the window, even while its title or its tabs have the focus.
     const owner = table?.closest<HTMLElement>('[data-window]') ?? table;
     if (owner === null || !visible) return;
     const press = (event: KeyboardEvent) => {
       const name = windowCommandFor(event);
       if (name === undefined || event.defaultPrevented || event.repeat) return;
-      // The rows have that key themselves, and in a text it is the field's.
+      // The grid handles this key itself, and in a text field it belongs to the field.
       if (name === 'add' && hasInsertKey(event.target)) return;
       event.preventDefault();
       run.current(name);

@@ -14,7 +14,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** The small window that asks which item the selected ones are to be below. */
+/** The small dialog that asks for the new parent of the selected items. */
 export function ParentDialog({ menu, moved, onClose }: Props) {
   const { rows } = moved;
   const id = useId();
@@ -27,7 +27,7 @@ export function ParentDialog({ menu, moved, onClose }: Props) {
   function answer() {
     changeParent(menu, moved, parent).then(
       () => {
-        // The form stays open: the text that was typed since then is not stored.
+        // The dialog stays open, as text that was typed after the request is not stored.
         if (latest.current === parent) onClose();
         else notifyStaysOpen();
       },

@@ -1,11 +1,11 @@
-/** Asks before items are removed or disabled. Enter and Escape leave them as they are. */
+/** Confirmation before items are removed or disabled. Enter and Escape cancel. */
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 import { amount } from './item.ts';
 import type { RemoveConfirmation } from './remove-confirmation.ts';
 
 interface Props {
   readonly confirmation: RemoveConfirmation;
-  /** Yes was the answer. */
+  /** Called when the user confirms. */
   readonly onAnswer: () => void;
   readonly onClose: () => void;
 }

@@ -1,4 +1,7 @@
-/** The window of a settings or status menu: one form with live values, and the buttons where dialogs of items have them. */
+/**
+ * The window of a settings or status menu: a form with live values, and the buttons at the same place as in item
+ * dialogs.
+ */
 import type { Menu } from '@tollway/schema';
 import { useState } from 'react';
 import { setSettings } from '../api/commands.ts';
@@ -16,9 +19,9 @@ import { useItem } from './use-item.ts';
 
 interface Props {
   readonly menu: Menu;
-  /** Closes the window; without it there are no buttons that do. */
+  /** Closes the window; without it there are no buttons to close it. */
   readonly onClose?: () => void;
-  /** Closes it too, but asks first when something in it is not stored. */
+  /** Requests to close it, with a confirmation if it has unsaved changes. */
   readonly onCloseRequest?: () => void;
 }
 
@@ -86,7 +89,7 @@ function Body({ menu, row, onClose, onCloseRequest }: BodyProps) {
       label={menu.title}
       form={form}
       onEscape={
-        // A request that was sent cannot be reset.
+        // A request that was already sent cannot be reset.
         form.dirty ? () => (form.busy ? notifySending() : form.reset()) : undefined
       }
       onSubmit={() => void ok()}

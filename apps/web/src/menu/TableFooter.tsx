@@ -3,10 +3,10 @@ import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
 import { amount, items } from './item.ts';
 
-/** Text for items that the packet engine alone knows. */
+/** Text for items that only the packet engine knows, while it does not answer. */
 export const NOT_KNOWN = 'Not known now: the packet engine does not answer';
 
-/** `16 items out of 17 (1 selected)`. @param incomplete there are more, which are not known now */
+/** `16 items out of 17 (1 selected)`. @param incomplete whether there are more items, which are unknown now */
 export function footerText(matched: number, total: number, selected: number, incomplete = false): string {
   if (incomplete && total === 0) return NOT_KNOWN;
   const count = matched === total ? items(matched) : `${items(matched)} out of ${amount(total)}`;
@@ -14,7 +14,7 @@ export function footerText(matched: number, total: number, selected: number, inc
   return selected === 0 ? known : `${known} (${amount(selected)} selected)`;
 }
 
-/** Text where no rows have come yet. */
+/** Text until the first rows have arrived. */
 export function loadingText(stale: boolean): string {
   return stale ? 'Nothing comes from the router now; trying again.' : 'Loading';
 }

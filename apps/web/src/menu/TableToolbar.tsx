@@ -15,23 +15,23 @@ interface ToolbarProps {
   readonly find: string;
   readonly findBox: RefObject<HTMLInputElement | null>;
   readonly filtering: boolean;
-  /** Whether the menu is shown as a tree; undefined where it is none. */
+  /** Whether the menu is shown as a tree; undefined for a menu that is no tree. */
   readonly tree: boolean | undefined;
   readonly onTree: () => void;
   readonly quickFilter: QuickFilter | undefined;
   readonly choice: string;
   readonly choices: readonly string[];
-  /** Buttons of the window alone. */
+  /** Additional buttons of the window. */
   readonly more?: ReactNode;
   readonly onFind: (text: string) => void;
-  /** The user is done with the find box and goes to what was found. */
+  /** Called when the user leaves the find box for the rows. */
   readonly onLeaveFind: () => void;
   readonly onFilter: () => void;
-  /** The choices are about to be shown. */
+  /** Called before the choices of the quick filter are shown. */
   readonly onQuickFilter: () => void;
   readonly onChoose: (value: string) => void;
   readonly onColumns: () => void;
-  /** Asks for the menu of all commands at a point of the page. */
+  /** Opens the menu of all commands at a point of the page. */
   readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
 }
 

@@ -9,7 +9,7 @@ interface Props {
   readonly edits: Edits;
 }
 
-/** Note over a form that may only be looked at since: what was being edited in it, so that it is not lost without a word. */
+/** Note above a form that has become read-only: the unsaved changes, so that they are not lost silently. */
 export function UnsavedNote({ menu, base, edits }: Props) {
   return <FormError>{unsavedText(menu, base, edits)}</FormError>;
 }

@@ -1,4 +1,4 @@
-/** Actions of the toolbar and the keys on selected rows. Failures are shown; nothing is retried by itself. */
+/** Actions of the toolbar and of keys on selected rows. Failures are shown; nothing is retried automatically. */
 import type { Menu } from '@tollway/schema';
 import { move, printItems, type Revision, run } from '../api/commands.ts';
 import { RequestError, Unanswered } from '../api/rest.ts';
@@ -9,10 +9,13 @@ import { amount, items, lockedReason, partOf, removalLockedReason, someLockedRea
 import type { Move } from './row-moves.ts';
 import { notifyChange, trackChange } from './undo.ts';
 
-/** Attempts to remove several items: entries with a timeout may disappear meanwhile, and the rest is tried again. */
+/**
+ * Maximum number of attempts to remove several items: entries with a timeout may disappear meanwhile, and the rest is
+ * retried.
+ */
 const TRIES = 5;
 
-/** Removes the items that still exist. A single one must exist. */
+/** Removes the items that still exist. A single item must exist. */
 async function removePresent(
   menu: Menu,
   ids: readonly string[],
@@ -31,8 +34,8 @@ async function removePresent(
 }
 
 /**
- * Removes items and offers to undo that, whatever their number.
- * @param lost those that Undo does not restore
+ * Removes items and offers to undo the removal, whatever their number.
+ * @param lost items that Undo does not restore
  */
 export async function removeItems(
   menu: Menu,
@@ -47,7 +50,7 @@ export async function removeItems(
     const kept = removed.length - final;
     if (revision === undefined || final === 0 || kept === 0) notifyChange(`${text}.`, revision);
     else {
-      // The revision has only the others, which Undo restores and Redo removes again.
+      // The revision contains only the stored items, which Undo restores and Redo removes again.
       const stored = `Removed ${amount(kept)} static ${kept === 1 ? 'item' : 'items'} from ${menu.title}.`;
       notifyChange(`${text}, ${lostText(menu, final)}.`, revision, stored);
     }
@@ -118,7 +121,7 @@ export function commandLabel(command: string): string {
     .join(' ');
 }
 
-/** Commands that belong to this window alone. */
+/** Commands of a menu that are not among those of every table. */
 export function specialCommands(menu: Menu): readonly string[] {
   return [...menu.commands.values()].filter(({ button }) => button === true).map(({ name }) => name);
 }
@@ -130,8 +133,8 @@ export function actsOnAll(menu: Menu, command: string): boolean {
 
 /**
  * Reason why a command cannot run on these rows; undefined when it can.
- * @param rows those of the selected rows that are known
- * @param count how many are selected
+ * @param rows the known ones of the selected rows
+ * @param count number of selected rows
  */
 export function rowsBlockedReason(
   menu: Menu,
@@ -150,7 +153,7 @@ export function rowsBlockedReason(
   return command === 'remove' ? removalLockedReason(menu, only) : lockedReason(menu, only);
 }
 
-/** Reason why an action cannot run on rows: it leaves rows as they are, so that those that cannot be changed have it, too. */
+/** Reason why an action cannot run on rows. An action does not change rows, so that it can run on locked rows, too. */
 function actionBlockedReason(command: string, rows: readonly Row[], count: number): string | undefined {
   const dynamic = rows.filter((row) => isSet(row, 'dynamic')).length;
   if (dynamic === 0) return undefined;

@@ -13,10 +13,10 @@ export function announceAdded(path: string, id: string): void {
   for (const listener of listeners) listener(path, id);
 }
 
-/** Time until the loaded rows should include the new one, ms; then its place is requested. */
+/** Time within which the loaded rows should include the new one, ms; then its position is requested. */
 const EXPECTED_MS = 1_500;
 
-/** Waits for one row to come into a list. */
+/** Waits until a row appears in a list. */
 export class AwaitedRow {
   readonly #live: Pick<LiveMenu, 'shown' | 'state'>;
   readonly #show: (index: number) => void;
@@ -26,9 +26,9 @@ export class AwaitedRow {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * @param show called with the place of the row
+   * @param show called with the position of the row
    * @param search requests the ids of the whole list
-   * @param missing called when the list does not hold the row
+   * @param missing called when the list does not contain the row
    */
   constructor(
     live: Pick<LiveMenu, 'shown' | 'state'>,
@@ -49,7 +49,7 @@ export class AwaitedRow {
     this.check();
   }
 
-  /** The loaded rows have changed. */
+  /** Must be called when the loaded rows have changed. */
   check(): void {
     const at = this.#id === undefined ? -1 : this.#live.shown.indexOf(this.#id);
     if (at < 0) return;
@@ -75,13 +75,13 @@ export class AwaitedRow {
   }
 }
 
-/** Calls `show` with the place of each row that is added here to the menu, once the list holds it. */
+/** Calls `show` with the position of each row that this page adds to the menu, once the list contains it. */
 export function useAddedRows(menu: Menu, live: LiveMenu, show: (index: number) => void): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `show` may be another function each time and means the same
   useEffect(() => {
     const row = new AwaitedRow(
       live,
-      // The table makes room for the row in the next frame; before, there is nothing to scroll to.
+      // The table makes space for the row in the next frame; before that it cannot be scrolled to.
       (index) => requestAnimationFrame(() => requestAnimationFrame(() => show(index))),
       () => idsOf(socket, menu.path, live.query),
       () => showToast({ kind: 'info', text: `The new item does not pass Find or the filter of ${menu.title}.` }),

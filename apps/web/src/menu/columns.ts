@@ -10,7 +10,7 @@ export interface Column {
   readonly right: boolean;
   /** Width in px; undefined until the content has been measured. */
   readonly width: number | undefined;
-  /** Width that the longest text needs, px, where it is more than `width`; used as far as the table has free space. */
+  /** Width that the longest text needs, px, if it exceeds `width`; applied as far as the table has free space. */
   readonly contentWidth?: number;
   /** Number of columns to the right of a column that is pinned to the right edge while others scroll. */
   readonly pinIndex?: number;
@@ -18,33 +18,33 @@ export interface Column {
   readonly tree?: true;
 }
 
-/** What a user has chosen of the columns of a menu; what is absent follows from the menu. */
+/** A user's choices for the columns of a menu; absent ones are determined by the menu. */
 export interface ColumnLayout {
   readonly columns?: readonly string[];
-  /** Columns that were chosen by hand: they stay although no row has a value for them. */
+  /** Columns that the user added: they are shown even if no row has a value for them. */
   readonly kept?: readonly string[];
   readonly widths?: Readonly<Record<string, number>>;
 }
 
-/** Narrowest column, px. */
+/** Minimum width of a column, px. */
 export const MIN_WIDTH = 32;
-/** Largest width that a column gets from measuring its content while the table has no free space, px. */
+/** Maximum width that a column gets from its measured content while the table has no free space, px. */
 export const WIDEST = 354;
 
-/** Whether a column stays in view at the right edge, where it ends the table. */
+/** Whether a column stays in view at the right edge, if it is at the end of the table. */
 const isPinned = (menu: Menu, name: string): boolean => propOf(menu, name)?.pinned === true;
 
-/** Menus whose comments may stand on a line of their own above the row: those that need no column for them. */
+/** Whether comments may be shown on a line of their own above the row: in menus that do not need a column for them. */
 export function offersCommentLines(menu: Menu): boolean {
   return menu.props.comment !== undefined && !menu.columns.includes('comment');
 }
 
-/** Whether comments stand on a line of their own: not while there is a column for them. */
+/** Whether comments are shown on a line of their own: only while there is no column for them. */
 export function hasCommentLines(menu: Menu, columns: readonly Pick<Column, 'name'>[]): boolean {
   return offersCommentLines(menu) && columns.every(({ name }) => name !== 'comment');
 }
 
-/** Names of possible columns, in the order of the dialog: properties, and the halves of those that are pairs. */
+/** Names of all possible columns, in the order of the dialog: properties, and halves of pairs. */
 export function possibleColumns(menu: Menu): readonly string[] {
   return Object.entries(menu.props)
     .filter(([name, prop]) => {
@@ -53,7 +53,7 @@ export function possibleColumns(menu: Menu): readonly string[] {
     .flatMap(([name, { kind }]) => kind.pair?.names.map((half) => `${name}.${half}`) ?? name);
 }
 
-/** Columns that are shown: the remembered ones that still exist, else those of the menu. */
+/** Columns to show: the remembered ones that still exist, or else those of the menu. */
 export function shownColumns(menu: Menu, layout: ColumnLayout): readonly string[] {
   const possible = new Set(possibleColumns(menu));
   const chosen = (layout.columns ?? menu.columns).filter((name) => possible.has(name));
@@ -70,14 +70,14 @@ export interface ColumnMeasurements {
   readonly grown?: Readonly<Record<string, number>>;
 }
 
-/** Columns that take room: of those that are shown, the ones with values, and those that were chosen by hand. */
+/** Columns that take up space: of the columns to show, those with values, and those that the user added. */
 export function filledColumns(menu: Menu, layout: ColumnLayout, { empty }: ColumnMeasurements): readonly string[] {
   const shown = shownColumns(menu, layout);
   if (empty === undefined) return shown;
   return shown.filter((name, at) => at === 0 || !empty.has(name) || layout.kept?.includes(name) === true);
 }
 
-/** The columns of a table, flags and number first. `tree`: the first one that shows a property carries the tree. */
+/** The columns of a table, flags and number first. `tree`: the first column of a property carries the tree. */
 export function tableColumns(
   menu: Menu,
   layout: ColumnLayout,
@@ -120,9 +120,9 @@ export function tableColumns(
 }
 
 /**
- * Adds a column after the nearest one that precedes it in the dialog, or takes it away. A column of the menu's own
- * goes back to its place among those, comments before the counters at the end. The last one stays. One that is not
- * seen because no row has a value for it is kept from now on.
+ * Adds a column after the nearest one that precedes it in the dialog, or removes it. A default column of the menu
+ * returns to its place among the default columns; comments are inserted before the counters at the end. The last column
+ * cannot be removed. A hidden column, for which no row has a value, is shown from now on.
  */
 export function toggleColumn(
   menu: Menu,
@@ -149,7 +149,7 @@ export function toggleColumn(
   return { ...layout, columns: shown.toSpliced(at, 0, name), kept };
 }
 
-/** Puts a column before another one, or last without one. */
+/** Moves a column before another one; to the end without one. */
 export function moveColumn(menu: Menu, layout: ColumnLayout, name: string, before: string | undefined): ColumnLayout {
   const rest = shownColumns(menu, layout).filter((other) => other !== name);
   const at = before === undefined ? rest.length : rest.indexOf(before);

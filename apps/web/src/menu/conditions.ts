@@ -1,4 +1,4 @@
-/** Conditions of the funnel. An item is shown when all of them hold. Pure. */
+/** Conditions of the filter bar (funnel). An item is shown when all of them hold. Pure. */
 
 import type { Operator } from '@tollway/protocol/live/row-query';
 import { type Kind, type Menu, menuColumn } from '@tollway/schema';
@@ -6,7 +6,7 @@ import type { Filter, Test } from '../api/live-menu.ts';
 import { possibleColumns } from './columns.ts';
 
 export interface Condition {
-  /** Name of a property or of half of one. */
+  /** Name of a property, or of half of a pair. */
   readonly prop: string;
   readonly op: Operator;
   readonly value: string;
@@ -26,9 +26,9 @@ export const OPERATOR_LABELS: Readonly<Record<Operator, string>> = {
 
 const IDENTITY: readonly Operator[] = ['is', 'is-not'];
 const WORDS: readonly Operator[] = [...IDENTITY, 'contains', 'contains-not', 'in', 'in-not'];
-// An address is in itself, so `in` finds single addresses and whole networks alike.
+// Every address is a member of itself, so that `in` finds single addresses and whole networks.
 const ADDRESSES: readonly Operator[] = ['in', 'in-not', ...IDENTITY, 'contains', 'contains-not'];
-// Sentences, and times as texts: users do not know several of them in full.
+// Sentences, and times as texts: users rarely know complete values.
 const SENTENCES: readonly Operator[] = ['contains', 'contains-not', ...IDENTITY];
 const AMOUNTS: readonly Operator[] = [...IDENTITY, 'less', 'more', 'in', 'in-not'];
 
@@ -39,12 +39,12 @@ const OPERATORS_BY_TYPE: Readonly<Record<NonNullable<Kind['filterType']>, readon
   sentence: SENTENCES,
 };
 
-/** Operators that make sense for a kind of value, the usual one first. */
+/** Operators for a kind of value, the most common one first. */
 export function operatorsFor(kind: Kind): readonly Operator[] {
   return kind.filterType === undefined ? WORDS : OPERATORS_BY_TYPE[kind.filterType];
 }
 
-/** Description of the values after an operator, where that is not one value. */
+/** Description of the values that an operator expects, if that is not a single value. */
 export function wantedAfter(kind: Kind, op: Operator): string | undefined {
   if (op !== 'in' && op !== 'in-not') return undefined;
   if (kind.filterType === 'address') return 'networks, ranges: 10.0.0.0/8,…';
@@ -67,14 +67,14 @@ export function conditionFields(menu: Menu): readonly { readonly name: string; r
   return [...columns, ...rest];
 }
 
-/** An empty condition about a property. */
+/** An empty condition on a property. */
 export function emptyCondition(menu: Menu, prop: string): Condition {
   const kind = menuColumn(menu, prop)?.kind;
   return { prop, op: (kind === undefined ? undefined : operatorsFor(kind)[0]) ?? 'is', value: '' };
 }
 
 /**
- * The test of a condition. Cells of addresses end with their ports: a condition with an address alone holds for every port.
+ * The test of a condition. Cells of addresses may include a port: a condition with only an address matches every port.
  */
 function toTest(menu: Menu, { prop, op, value }: Condition): Test {
   const alone = menuColumn(menu, prop)?.kind.withPort === true && !value.includes(':');
@@ -82,7 +82,7 @@ function toTest(menu: Menu, { prop, op, value }: Condition): Test {
   return { op: op === 'is' ? 'in' : 'in-not', value };
 }
 
-/** The conditions as the live feed takes them, without those that have no value. */
+/** The conditions as a filter of the live feed; conditions without a value are omitted. */
 export function filterOf(menu: Menu, conditions: readonly Condition[]): Filter {
   const tests = new Map<string, Test[]>();
   for (const condition of conditions) {

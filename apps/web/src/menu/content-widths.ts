@@ -1,4 +1,4 @@
-/** Widths that columns need for their content, and the tracks of the grid that follow from widths and free space. */
+/** Widths that columns need for their content, and the grid tracks that follow from widths and free space. */
 
 import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';
@@ -7,28 +7,29 @@ import { cellText } from './cells/text.ts';
 import { type Column, MIN_WIDTH } from './columns.ts';
 import { treePlace } from './tree.ts';
 
-/** Room for the icon of an action or a mark, px. */
+/** Space for the icon of an action or a mark, px. */
 const ICON_PX = 20;
-/** Room for the sign of a hint, px. */
+/** Space for the symbol of a hint, px. */
 const HINT_PX = 18;
-/** Room for the button that folds a branch, and for each level of a tree, px. */
+/** Space for the button that folds a branch, and for each level of a tree, px. */
 const HANDLE_PX = 16;
 const LEVEL_PX = 14;
-/** Narrowest column that carries a tree: levels come and go. */
+/** Minimum width of a column that carries a tree, px, as the number of levels changes. */
 const TREE_PX = 150;
-/** Room for the bar of a share, px. */
+/** Space for the bar of a share, px. */
 const SHARE_PX = 110;
-/** Widest title that alone decides the width of a column, px; longer ones are cut. */
+/** Maximum width of a title that determines the width of a column, px; longer titles are cut off. */
 const WIDEST_TITLE = 150;
 
-/** Largest width that content gives a column, px. */
+/** Maximum width of a column by its content, px. */
 const MAX_PX = 1200;
 
 const pxOf = ({ width, label }: Column): number => width ?? Math.max(60, label.length * 8 + 26);
 
 /**
- * The value of `grid-template-columns` for a table that is `tableWidth` px wide. Free space goes to columns whose texts are cut,
- * as far as they need it; the rest goes to the last column, or to an empty track after it if it is right-aligned.
+ * The value of `grid-template-columns` for a table of width `tableWidth`, px. Free space is given to columns with cut
+ * off texts, as far as they need it; the rest is given to the last column, or to an empty track after it if it is
+ * right-aligned.
  */
 export function tracks(columns: readonly Column[], tableWidth = 0): string {
   const last = columns.length - 1;
@@ -45,7 +46,7 @@ export function tracks(columns: readonly Column[], tableWidth = 0): string {
     .join(' ');
 }
 
-/** Columns among `names` that are too narrow for the loaded rows, with the widths that they need, px. */
+/** Columns among `names` that are too narrow for the loaded rows, and the widths that they need, px. */
 export function grownWidths(
   columns: readonly Column[],
   names: ReadonlySet<string>,
@@ -58,7 +59,7 @@ export function grownWidths(
   });
 }
 
-/** Width that fits the title and the loaded content of a column, px. `font` is that of the cells. */
+/** Width that fits the title and the loaded content of a column, px. `font`: font of the cells. */
 export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: string): number {
   const context = document.createElement('canvas').getContext('2d');
   if (context !== null) context.font = font;
@@ -75,10 +76,10 @@ export function fitWidth(menu: Menu, live: LiveMenu, column: Column, font: strin
       const sign = column.name === markColumn(menu) && (row.hint ?? '') !== '' ? HINT_PX : 0;
       widest = Math.max(widest, width(cellText(source, row)) + icon + sign + indent);
     }
-    // Numbers that tick get room to grow, so that columns stay where they are.
+    // Changing numbers get space to grow, so that columns do not move.
     if (source.kind.share === true) widest = Math.max(widest, SHARE_PX);
     const unseen = live.state.matched > live.shown.length;
-    // Addresses do not tick: they are wider only where rows are not loaded.
+    // Addresses do not change: wider ones can only be in rows that are not loaded.
     const grows = source.kind.filterType === 'address' ? unseen : source.prop.readOnly === true;
     if (grows) widest = Math.max(widest, width(source.kind.widest ?? ''));
   }

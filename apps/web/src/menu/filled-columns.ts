@@ -1,4 +1,4 @@
-/** Which columns of a table have values, by the rows that are known. */
+/** Determines from the known rows which columns of a table have values. */
 import { columnValue, type Menu, menuColumn } from '@tollway/schema';
 import { useEffect, useMemo, useState } from 'react';
 import type { LiveMenu, Query } from '../api/live-menu.ts';
@@ -6,8 +6,8 @@ import type { LiveRows } from '../api/live-rows.ts';
 import type { Row } from '../api/row.ts';
 
 /**
- * Columns of a menu that have had a value in some row. They stay when it goes, so that columns do not disappear while the
- * table is open.
+ * Columns of a menu that have had a value in some row. They are kept when the value disappears, so that columns do not
+ * disappear while the table is open.
  */
 export class FilledColumns {
   readonly #menu: Menu;
@@ -18,7 +18,7 @@ export class FilledColumns {
     this.#menu = menu;
   }
 
-  /** Searches rows for values in columns that had none. Returns whether there were any. */
+  /** Searches rows for values in columns that had none so far. Returns whether it found any. */
   observe(rows: Iterable<Row>, columns: readonly string[]): boolean {
     const open = columns.flatMap((name) => (this.#filled.has(name) ? [] : (menuColumn(this.#menu, name) ?? [])));
     const before = this.#filled.size;
@@ -37,12 +37,12 @@ export class FilledColumns {
     return this.#filled.has(name);
   }
 
-  /** Rows have been examined. */
+  /** Whether any rows have been examined. */
   get known(): boolean {
     return this.#rows > 0;
   }
 
-  /** Columns that no row had a value for; none before there was a row. */
+  /** Columns that no row had a value for; none before the first row was examined. */
   empty(columns: readonly string[]): ReadonlySet<string> {
     return new Set(this.#rows === 0 ? [] : columns.filter((name) => !this.#filled.has(name)));
   }
@@ -53,18 +53,21 @@ type Counts = Pick<LiveRows, 'matched' | 'total'>;
 /** Query of the rows. */
 type Asked = Pick<Query, 'filter' | 'find' | 'tree'>;
 
-/** True for a query of all items; of a tree, some of them may be folded. */
+/** Whether a query returns all items; some branches of a tree may be folded. */
 const asksForAll = ({ filter, find, tree }: Asked): boolean =>
   tree !== undefined && tree !== null && find === '' && Object.keys(filter).length === 0;
 
-/** The columns of one table with values. Those that only rows of a filter have are dropped with that filter. */
+/**
+ * The columns of one table with values. Columns that have values only in the rows of a filter are dropped together with
+ * that filter.
+ */
 export class TableFilledColumns {
   readonly #menu: Menu;
   readonly #all: FilledColumns;
   #filtered: FilledColumns;
   #filter = '';
 
-  /** @param all the filled columns of the menu in all of its tables */
+  /** @param all the columns with values in any table of the menu */
   constructor(menu: Menu, all: FilledColumns) {
     this.#menu = menu;
     this.#all = all;
@@ -76,27 +79,27 @@ export class TableFilledColumns {
    * @param by the query of the rows
    */
   observe(rows: Iterable<Row>, columns: readonly string[], by: Asked, { matched, total }: Counts): boolean {
-    // While a word is typed into Find, columns stay: they would come and go with each letter.
+    // Columns are kept while a word is typed into Find, as they would otherwise change with each letter.
     const filter = JSON.stringify([by.filter, by.find !== '']);
     const other = filter !== this.#filter;
     if (other) this.#filtered = new FilledColumns(this.#menu);
     this.#filter = filter;
-    // A filter that all items pass hides nothing.
+    // A filter that matches all items hides nothing.
     const whole = matched === total || asksForAll(by);
     return (whole ? this.#all : this.#filtered).observe(rows, columns) || other;
   }
 
-  /** Columns that no row had a value for; none before there was a row. */
+  /** Columns that no row had a value for; none before the first row was examined. */
   empty(columns: readonly string[]): ReadonlySet<string> {
     const [all, filtered] = [this.#all, this.#filtered];
     return new Set([...(all.known ? all : filtered).empty(columns)].filter((name) => !filtered.has(name)));
   }
 }
 
-/** Columns filled the last time that a menu was shown, so that they are there at once. */
+/** Columns that had values when a menu was last shown, so that they are shown at once. */
 const found = new Map<string, FilledColumns>();
 
-/** The columns that no row has a value for; changes as rows come. */
+/** The columns that no row has a value for; updated as rows arrive. */
 export function useEmptyColumns(menu: Menu, live: LiveMenu, columns: readonly string[]): ReadonlySet<string> {
   const names = columns.join(' ');
   const filled = useMemo(() => new TableFilledColumns(menu, filledOf(menu)), [menu]);

@@ -1,4 +1,4 @@
-/** Cells of a row that hold the text of Find. Pure. */
+/** Matches of the search text of Find in the cells of a row. Pure. */
 import { displayValue, type Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { cellText, flagLetters } from './cells/text.ts';
@@ -19,7 +19,7 @@ function holds(text: string | undefined, find: string): boolean {
 export function splitAtMatches(text: string, find: string): readonly Segment[] {
   const lower = text.toLowerCase();
   const wanted = find.toLowerCase();
-  // Some letters become several in lower case: then indexes in one text are not valid in the other.
+  // Lower case of some letters has several characters: then indexes of one text are not valid in the other.
   if (wanted === '' || lower.length !== text.length || !lower.includes(wanted)) return [{ text, hit: false }];
   const cut: Segment[] = [];
   let from = 0;
@@ -32,12 +32,12 @@ export function splitAtMatches(text: string, find: string): readonly Segment[] {
   return cut;
 }
 
-/** A row has one line for a text; line breaks are replaced by a sign. */
+/** Replaces line breaks by a symbol, as a row has one line for a text. */
 export function inOneLine(text: string): string {
   return text.includes('\n') ? text.replaceAll(/\r?\n/g, ' ↵ ') : text;
 }
 
-/** Writes a text with its matches marked. */
+/** Writes a text with its matches highlighted. */
 export function writeMarked(element: HTMLElement, text: string, find: string): void {
   const cut = splitAtMatches(text, find);
   if (cut.every(({ hit }) => !hit)) {
@@ -55,8 +55,8 @@ export function writeMarked(element: HTMLElement, text: string, find: string): v
 }
 
 /**
- * Property with a match in a row of which no visible column matches: `Dst. Port: 5201`. Empty for other rows, and for those that
- * are included for another reason, e.g. as parents of a match in a tree.
+ * A property with a match in a row without a visible match: `Dst. Port: 5201`. Empty for other rows, and for rows that
+ * are shown for another reason, e.g. as ancestors of a match in a tree.
  */
 export function hiddenMatch(menu: Menu, columns: readonly Column[], row: Row, find: string): string | undefined {
   if (find === '') return undefined;

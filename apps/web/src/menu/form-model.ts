@@ -1,18 +1,18 @@
 /**
- * Changes by a user in a dialog, and the request that follows from them. Pure. The item itself may change while
- * the dialog is open; only what was edited is kept apart from it and sent.
+ * Changes by a user in a dialog, and the request that follows from them. Pure. The item may change while the dialog is
+ * open: only edited values are kept separately and sent.
  */
 import { editValue, type Kind, type Menu, menuByPath, type Prop, quoted, splitNot } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
 import { givenValues } from './item.ts';
 
-/** Edited properties: a text, or null for one that was removed. */
+/** Edited properties: a text, or null to unset the property. */
 export type Edits = Readonly<Record<string, string | null>>;
 
-/** Messages by property; those about the whole item have the empty name. */
+/** Error messages by property; those about the whole item are under the empty name. */
 export type Errors = Readonly<Record<string, string>>;
 
-/** The value of a field: the typed one, else that of the item, else the default. */
+/** The value of a field: the edited one, or else that of the item, or else the default. */
 export function fieldValue(prop: Prop | undefined, name: string, base: Row, edits: Edits): string | undefined {
   const edited = edits[name];
   if (edited === null) return undefined;
@@ -22,14 +22,14 @@ export function fieldValue(prop: Prop | undefined, name: string, base: Row, edit
   return editValue(prop.kind, value);
 }
 
-/** Sets one property; the original value removes the edit. */
+/** Edits one property; the original value removes the edit. */
 export function edit(menu: Menu, edits: Edits, base: Row, name: string, value: string | undefined): Edits {
   const { [name]: _, ...rest } = edits;
   if (value === fieldValue(menu.props[name], name, base, {})) return rest;
   return { ...rest, [name]: value ?? null };
 }
 
-/** True when a property is shown in the dialog, given the values of the others. */
+/** Whether a property is shown in the dialog, given the values of the others. */
 function isVisible(menu: Menu, prop: Prop, base: Row, edits: Edits): boolean {
   const { when } = prop;
   if (when === undefined) return true;
@@ -38,13 +38,13 @@ function isVisible(menu: Menu, prop: Prop, base: Row, edits: Edits): boolean {
 }
 
 /**
- * True for a property that depends on another one of its tab, as parameters do on an action: its field is always unfolded,
+ * Whether a property depends on another one of its tab, as parameters do on an action: its field is always unfolded,
  * and an empty text unsets it.
  */
 export const isAlwaysOpen = (menu: Menu, { tab, unset, when }: Prop): boolean =>
   unset === true && when !== undefined && menu.props[when.prop]?.tab === tab;
 
-/** Properties of a dialog that have no field: they have buttons of their own. */
+/** Properties of a dialog without a field: they have buttons instead. */
 const BUTTONS = new Set(['disabled', 'comment']);
 
 /** Fields of one tab, in order. */
@@ -60,14 +60,14 @@ export function fieldsOf(menu: Menu, tab: string, base: Row, edits: Edits, isNew
     .map(([name]) => name);
 }
 
-/** Tabs that have something to show. */
+/** Tabs with at least one field. */
 export function tabsOf(menu: Menu, base: Row, edits: Edits, isNew: boolean): readonly string[] {
   return menu.tabs.filter((tab) => fieldsOf(menu, tab, base, edits, isNew).length > 0);
 }
 
 /**
- * Body of the PATCH that brings the item to what the dialog shows: changed values, and `!name` for removed ones. Values
- * that belong to another action than the chosen one are left out.
+ * Body of the PATCH that stores the edits: changed values, and `!name` for unset ones. Values that do not apply to the
+ * chosen action are omitted.
  */
 export function changes(menu: Menu, base: Row, edits: Edits): Record<string, string> {
   const body: Record<string, string> = {};
@@ -81,7 +81,7 @@ export function changes(menu: Menu, base: Row, edits: Edits): Record<string, str
   return body;
 }
 
-/** True when a typed text is a spelling of a value, as `20M` is of `20000000`. */
+/** Whether a typed text has the same value in another spelling, as `20M` and `20000000`. */
 function isSameValue(prop: Prop, typed: string, value: string | undefined): boolean {
   if (typed === value) return true;
   const parsed = prop.kind.parse(typed);
@@ -89,9 +89,9 @@ function isSameValue(prop: Prop, typed: string, value: string | undefined): bool
 }
 
 /**
- * Values that were changed by others after they were edited here, by property; empty for one that was unset.
+ * Values of edited properties that other users have changed meanwhile, by property; empty for one that was unset.
  *
- * @param origins what the edited values were when their editing began
+ * @param origins values of the edited properties when their editing began
  */
 export function conflicts(
   menu: Menu,
@@ -109,9 +109,7 @@ export function conflicts(
   return found;
 }
 
-/**
- * Text about edits that cannot be stored, as the user has been moved to the group `read`; undefined without any.
- */
+/** Text about edits that cannot be stored, as the user has been moved to the group `read`; undefined without edits. */
 export function unsavedText(menu: Menu, base: Row, edits: Edits): string | undefined {
   const lost = Object.entries(changes(menu, base, edits)).map(([name, value]) => {
     const label = menu.props[name.replace(/^!/, '')]?.label ?? name;
@@ -133,20 +131,22 @@ export function additions(menu: Menu, edits: Edits): Record<string, string> {
   return body;
 }
 
-/** Edits that a new item starts with. */
+/** Initial edits of a new item. */
 export function initialEdits(menu: Menu): Edits {
   return Object.fromEntries(
     Object.entries(menu.props).flatMap(([name, { proposed }]) => (proposed === undefined ? [] : [[name, proposed]])),
   );
 }
 
-/** Edits that fill a new item from another one. Names must stay unique, so a name gets an ending. */
+/** Edits that fill a new item from another one. Names must be unique, so that a suffix is added. */
 export function copyOf(menu: Menu, row: Row): Edits {
   const values = valuesOf(menu, row);
   return values.name !== undefined && menu.key?.[0] === 'name' ? { ...values, name: `${values.name}-copy` } : values;
 }
 
-/** Edits in the form of an item that its copy starts with. They are part of an address, so secrets are left out. */
+/**
+ * Edits in the form of an item that its copy begins with. They become part of an address, so that secrets are omitted.
+ */
 export function copiedEdits(menu: Menu, edits: Edits): Readonly<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(edits)) {
@@ -156,7 +156,7 @@ export function copiedEdits(menu: Menu, edits: Edits): Readonly<Record<string, s
   return values;
 }
 
-/** A copy with what {@link copiedEdits} gives. */
+/** A copy, with the values that {@link copiedEdits} returned. */
 export function withEdits(copy: Edits, values: Readonly<Record<string, string>>): Edits {
   const gone = new Set(Object.keys(values).flatMap((name) => (name.startsWith('!') ? [name.slice(1)] : [])));
   const given = Object.entries({ ...copy, ...values });
@@ -173,7 +173,7 @@ export function valuesOf(menu: Menu, row: Row): Edits {
   return values;
 }
 
-/** Errors of the edited values as far as the browser can tell, by property. */
+/** Errors of the edited values that the browser can detect, by property. */
 export function validate(menu: Menu, body: Readonly<Record<string, string>>, isNew: boolean): Errors {
   const errors: Record<string, string> = {};
   for (const [name, value] of Object.entries(body)) {
@@ -190,21 +190,19 @@ export function validate(menu: Menu, body: Readonly<Record<string, string>>, isN
   return errors;
 }
 
-/** Error of one value; undefined when there is none. An empty text is judged only when the form is sent. */
+/** Error of one value; undefined when there is none. An empty text is checked only when the form is sent. */
 export function valueError(prop: Prop, value: string | undefined): string | undefined {
   if (value === undefined || value === '' || (prop.not === true && splitNot(value).text === '')) return undefined;
   return invalidReason(prop, value);
 }
 
-/** A typed value in stored form, and its error. */
+/** The canonical form of a typed value, and its error. */
 interface TypedValue {
   readonly value: string;
   readonly error: string | undefined;
 }
 
-/**
- * Validates a typed value. Blanks around it, as from pasting, are removed where the kind does not accept them.
- */
+/** Validates a typed value. Surrounding blanks, e.g. from pasting, are removed if the kind does not accept them. */
 export function validateTyped(prop: Prop, value: string): TypedValue {
   const error = valueError(prop, value);
   const bare = value.trim();
@@ -212,7 +210,7 @@ export function validateTyped(prop: Prop, value: string): TypedValue {
   return { value: bare, error: undefined };
 }
 
-/** All edits, without such blanks. */
+/** All edits, with such blanks removed. */
 export function trimmedEdits(menu: Menu, edits: Edits): Edits {
   return Object.fromEntries(
     Object.entries(edits).map(([name, value]) => {
@@ -222,7 +220,7 @@ export function trimmedEdits(menu: Menu, edits: Edits): Edits {
   );
 }
 
-/** Reason why a value is not accepted, in a sentence; undefined when it is. Of a pair, about the wrong half. */
+/** Reason why a value is not accepted, as a sentence; undefined when it is. For a pair, about the invalid half. */
 function invalidReason({ kind }: Prop, value: string): string | undefined {
   const parsed = kind.parse(value);
   if (parsed.ok) return undefined;
@@ -234,9 +232,9 @@ function invalidReason({ kind }: Prop, value: string): string | undefined {
   return sentence(parsed.error, value);
 }
 
-/** Description of accepted values, with the nouns that the page uses for items of other menus. */
+/** Description of the accepted values, with the page's nouns for items of other menus. */
 function wanted({ accepts, ref, implicit, range, pair, keywords = [] }: Kind): string {
-  // Other kinds accept more than names of items, or only suggest them.
+  // Other kinds accept more than names of items, or only suggest names.
   if (implicit === true || range !== undefined || pair !== undefined) return accepts;
   const names = [...new Set((ref ?? []).map(({ menu }) => menuByPath(menu)?.singular.toLowerCase()))];
   if (names.length === 0 || names.includes(undefined)) return accepts;
@@ -245,13 +243,15 @@ function wanted({ accepts, ref, implicit, range, pair, keywords = [] }: Kind): s
   );
 }
 
-/** Place of an error from the server: its property if the dialog has a field for it, else the dialog. */
+/**
+ * The field that an error of the server belongs to: its property if the dialog has a field for it, or else the dialog.
+ */
 export function errorPlace(menu: Menu, property: string | undefined): string {
   const name = property?.replace(/^!/, '') ?? '';
   return menu.props[name] !== undefined && !BUTTONS.has(name) ? name : '';
 }
 
-/** An error text of REST in words of the page: beside its field it need not name the property. */
+/** An error text of REST in the terms of the page: beside its field it need not name the property. */
 export function errorText(menu: Menu, property: string | undefined, detail: string): string {
   const name = property?.replace(/^!/, '') ?? '';
   if (errorPlace(menu, property) !== '' && detail.startsWith(`${name} is required when `)) {
@@ -264,11 +264,11 @@ export function errorText(menu: Menu, property: string | undefined, detail: stri
   const start = starts.find((words) => detail.startsWith(words));
   if (start === undefined || errorPlace(menu, property) === '') return detail;
   const text = detail.slice(start.length);
-  // A text that begins with the value itself stays as the server sent it.
+  // A text that begins with the value itself is left unchanged.
   return start === 'failure: ' || start === `${name}: ` ? sentence(text, '') : text;
 }
 
-/** A sentence of an error text. A quoted value at its beginning keeps its case. */
+/** Makes a sentence of an error text. A quoted value at its beginning keeps its case. */
 function sentence(text: string, value: string): string {
   if (beginsTyped(text, value)) return text + (text.endsWith('.') ? '' : '.');
   return text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
@@ -281,7 +281,7 @@ function beginsTyped(text: string, value: string): boolean {
   return quotedParts.some((part) => text.startsWith(part) && !/^\w/.test(text.slice(part.length)));
 }
 
-/** The text that a field starts with when it is unfolded. */
+/** The initial text of a field that is unfolded. */
 export function unfoldedValue(prop: Prop): string {
   if (prop.default !== undefined) return prop.default;
   if (prop.kind.editor === 'check') return 'true';

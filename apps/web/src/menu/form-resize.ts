@@ -1,4 +1,4 @@
-/** Context by which a form notifies the frame around it that it may need more room, e.g. on another tab or with an error. */
+/** Context by which a form notifies its frame that it may need more space, e.g. for another tab or an error. */
 import { createContext } from 'react';
 
 export const ResizeRequest = createContext<() => void>(() => undefined);

@@ -6,7 +6,7 @@ import { type Edits, edit } from './form-model.ts';
 /** Values that the user entered while a request was pending, by property; undefined for one that was unset. */
 type Typed = ReadonlyMap<string, string | undefined>;
 
-/** The edits that remain after a response: those made since the request, relative to the item as it is now. */
+/** The edits that remain after a response: those made since the request, relative to the present item. */
 export function typedSince(menu: Menu, row: Row, typed: Typed): Edits {
   let edits: Edits = {};
   for (const [name, value] of typed) edits = edit(menu, edits, row, name, value);
@@ -29,7 +29,7 @@ export interface Acknowledged {
   readonly after: Readonly<Record<string, string | undefined>>;
 }
 
-/** The changed ones of the properties that were sent; undefined for none. Secrets are left out, as responses do not hold them. */
+/** The sent properties that have changed; undefined for none. Secrets are omitted, as responses do not contain them. */
 export function acknowledgedBy(
   menu: Menu,
   before: Row,

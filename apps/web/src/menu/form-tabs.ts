@@ -1,17 +1,17 @@
-/** Tabs of a dialog: those of the menu, and those that a window adds. Pure. */
+/** Tabs of a dialog: tabs of the menu, and tabs that a window adds. Pure. */
 import type { Row } from '../api/row.ts';
 import type { LazyComponent } from '../ui/lazy-component.tsx';
 
-/** Content that a tab shows above its fields, e.g. a graph. A tab that the menu does not have is added for it. */
+/** Content that a tab shows above its fields, e.g. a graph. If the menu has no such tab, the tab is added. */
 interface TabExtra {
   readonly content: LazyComponent<{ readonly row: Row }>;
-  /** The tab that an added one stands behind; at the end without one. */
+  /** The tab after which an added tab is inserted; by default it is appended. */
   readonly after?: string;
 }
 
 export type TabExtras = Readonly<Record<string, TabExtra>>;
 
-/** The tabs with those added that only extras fill. */
+/** The tabs, including those that consist of extra content only. */
 export function withExtraTabs(tabs: readonly string[], extras: TabExtras): readonly string[] {
   let all = tabs;
   for (const [tab, { after }] of Object.entries(extras)) {

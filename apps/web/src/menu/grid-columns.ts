@@ -1,4 +1,7 @@
-/** The columns of a grid: laid out on its element, measured by the texts that come into view, and grown for longer ones. */
+/**
+ * The columns of a grid: they are laid out on its element, measured by the texts that come into view, and widened for
+ * longer ones.
+ */
 import type { Menu } from '@tollway/schema';
 import type { LiveMenu } from '../api/live-menu.ts';
 import type { Column } from './columns.ts';
@@ -6,16 +9,16 @@ import { fitWidth, grownWidths, tracks } from './content-widths.ts';
 import { pinOffsets } from './pinned-columns.ts';
 import { treePlace } from './tree.ts';
 
-/** Narrower tables keep their first column in view, px. */
+/** Width of a table below which the first column stays in view, instead of the counters, px. */
 const NARROW_PX = 560;
 
 export interface GridColumnsOptions {
   readonly scroller: HTMLElement;
   readonly menu: Menu;
   readonly live: LiveMenu;
-  /** Widths that fit the content of columns that had none. */
+  /** Called with the widths that fit the content of columns without a width. */
   readonly measured: (widths: readonly (readonly [string, number])[]) => void;
-  /** Widths that longer texts need, which have come into view since. */
+  /** Called with larger widths for longer texts that have come into view. */
   readonly grown: (widths: readonly (readonly [string, number])[]) => void;
 }
 
@@ -34,7 +37,10 @@ export class GridColumns {
     return this.#columns;
   }
 
-  /** Lays the columns out, and keeps the counters at the right edge in view where there is room for them, else the first one. */
+  /**
+   * Lays out the columns. Keeps the counters at the right edge in view if there is space for them, or else the first
+   * column.
+   */
   layout(columns: readonly Column[], width: number): void {
     this.#columns = columns;
     this.#width = width;
@@ -42,7 +48,7 @@ export class GridColumns {
     scroller.style.setProperty('--columns', tracks(columns, width));
     const { offsets, fit } = pinOffsets(columns, width);
     for (const [name, offset] of offsets) scroller.style.setProperty(name, offset);
-    // Where all columns are in view none is made sticky, which would cost a layer for each cell.
+    // If all columns are in view none is sticky, as that would cost a layer for each cell.
     const wider = columns.reduce((sum, column) => sum + (column.width ?? 0), 0) > width;
     scroller.classList.toggle('grid-pinned', fit && wider && width >= NARROW_PX);
     const flags = columns[0]?.name === '.flags' ? (columns[0].width ?? 0) : 0;
@@ -50,7 +56,7 @@ export class GridColumns {
     scroller.classList.toggle('grid-narrow', width > 0 && width < NARROW_PX);
   }
 
-  /** Shows a width while it is being changed. */
+  /** Applies a width while it is being changed. */
   resize(name: string, width: number): void {
     const columns = this.#columns.map((column) => (column.name === name ? { ...column, width } : column));
     this.#options.scroller.style.setProperty('--columns', tracks(columns, this.#width));
@@ -67,7 +73,7 @@ export class GridColumns {
     const unknown = this.#columns.filter((column) => column.width === undefined);
     if (unknown.length === 0) return;
     const { menu, live, measured } = this.#options;
-    // Rows from before the list became a tree have no level.
+    // Rows that were loaded before the list became a tree have no level.
     const [first = ''] = live.shown;
     const placed = treePlace(live.row(first) ?? {}) !== undefined;
     if (placed !== this.#columns.some((column) => column.tree)) return;
@@ -75,7 +81,7 @@ export class GridColumns {
     measured(unknown.map((column) => [column.name, fitWidth(menu, live, column, font)] as const));
   }
 
-  /** Grows columns for longer texts, as far as the table has room. @param longer names of columns with such texts */
+  /** Widens columns for longer texts, as far as the table has space. @param longer names of columns with such texts */
   grow(longer: ReadonlySet<string>): void {
     if (longer.size === 0) return;
     const { menu, live, grown } = this.#options;

@@ -1,4 +1,7 @@
-/** Connects viewport, live feed and painter of a grid: which rows are in view, which to subscribe to, when to paint. */
+/**
+ * Connects viewport, live feed and painter of a grid: determines which rows are in view and must be loaded, and when to
+ * paint.
+ */
 import type { Query } from '../api/live-menu.ts';
 import type { Column } from './columns.ts';
 import { GridColumns, type GridColumnsOptions } from './grid-columns.ts';
@@ -11,15 +14,15 @@ interface GridViewOptions extends GridColumnsOptions {
   readonly body: HTMLElement;
   readonly pane: HTMLElement;
   readonly gridId: string;
-  /** Follows the end of the list while it is in view. */
+  /** Keeps the end of the list in view while it is in view, as new rows arrive. */
   readonly tail: boolean;
 }
 
-/** Rows painted outside of the view, above and below each. */
+/** Number of rows painted beyond the view, above and below each. */
 const OVERDRAW = 4;
-/** Shortest time between two subscriptions while scrolling, ms. */
+/** Minimum time between two subscriptions while scrolling, ms. */
 const ASK_MS = 60;
-/** Time without an event `scroll` after which scrolling has ended, ms. */
+/** Time without a `scroll` event after which scrolling has ended, ms. */
 const REST_MS = 120;
 
 /** Whether two queries give the same rows in the same order, apart from their range. */
@@ -43,7 +46,7 @@ export class GridView {
   /** Timer for the end of scrolling; undefined while the list is not scrolled. */
   #scrollEnd: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setTimeout> | undefined;
-  /** The pointer is over the table or drags something of it: columns must not grow. */
+  /** True while the pointer is over the table or drags a part of it: columns must not grow meanwhile. */
   #isHovered = false;
   #pendingFocus: { index: number; found: (id: string) => void } | undefined;
   /** Last known number of the row with the focus. */
@@ -115,7 +118,7 @@ export class GridView {
     return this.#options.live.state.first;
   }
 
-  /** The last row of the list is loaded. */
+  /** Whether the last row of the list is loaded. */
   get endLoaded(): boolean {
     return this.firstLoaded + this.order().length >= this.#count();
   }
@@ -131,14 +134,14 @@ export class GridView {
     if (relaid) {
       this.#painter.setColumns(columns);
       this.#lines = new RowLines(this.#options.menu, columns, this.#options.live.query.find);
-      // Comments may have got lines of their own, or lost them.
+      // Comments may now be on separate lines, or no longer.
       this.viewport.geometry.clearExtra();
       this.#gridColumns.layout(columns, this.viewport.width);
     }
     this.#paint();
   }
 
-  /** Shows a width while it is being changed. */
+  /** Applies a width while it is being changed. */
   resize(name: string, width: number): void {
     this.#gridColumns.resize(name, width);
   }
@@ -194,14 +197,17 @@ export class GridView {
     return this.#options.live.shown[index - this.firstLoaded];
   }
 
-  /** Begins a new list after a change of the query or of the number of rows: heights of rows that are not loaded are unknown. */
+  /**
+   * Begins a new list after a change of the query or of the number of rows: heights of rows that are not loaded become
+   * unknown.
+   */
   #onListChanged(): void {
     const { query, state } = this.#options.live;
     const before = this.#measuredList;
     this.#measuredList = { query, matched: state.matched };
     if (before === undefined) return;
     const same = isSameList(before.query, query);
-    // A move of the focus while the new list was loading refers to that list.
+    // If the focus was moved while the new list was loading, the move refers to that list.
     const isFocused = this.#focusQuery !== undefined && isSameList(this.#focusQuery, query);
     if (!same && state.loaded && !isFocused) this.viewport.scrollTo(0);
     if (!same) this.#focusQuery = undefined;
@@ -214,11 +220,13 @@ export class GridView {
     this.#frame = requestAnimationFrame(() => this.#paint());
   }
 
-  /** The present number of the row that had `index` at the last layout: a full log loses its first row with each new one. */
+  /**
+   * The present number of the row that had `index` at the last layout: a full log drops its first row for each new one.
+   */
   #movedTo(index: number): number {
     const { first, shown } = this.#lastLayout;
     const places = new Map(this.order().map((id, at) => [id, this.firstLoaded + at]));
-    // A row that is no longer loaded has moved as far as the next row that is.
+    // A row that is no longer loaded is assumed to have moved as far as the next loaded one.
     for (let at = Math.max(0, index - first); at < shown.length; at += 1) {
       const place = places.get(shown[at] ?? '');
       if (place !== undefined) return Math.max(0, index + place - (first + at));
@@ -226,7 +234,7 @@ export class GridView {
     return index;
   }
 
-  /** Updates the heights of the rows. The row at the top of the view stays there. */
+  /** Updates the heights of the rows. The row at the top of the view keeps its position. */
   #layout(): void {
     const { live, menu, body, scroller, tail } = this.#options;
     const { viewport } = this;
@@ -311,7 +319,9 @@ export class GridView {
     }
   }
 
-  /** Subscribes to the rows around the view when the loaded ones do not cover it; while scrolling not at every step. */
+  /**
+   * Subscribes to the rows around the view when the loaded ones do not cover it; limited in frequency while scrolling.
+   */
   #requestRows(): void {
     if (this.#asking !== undefined || this.#wanted() === undefined) return;
     this.#asking = setTimeout(() => {

@@ -1,13 +1,13 @@
 /** The scrolled area of a grid: which part of the list is in view, and where its rows are on the screen. */
 import { RowGeometry } from './row-geometry.ts';
 
-/** Sizes from the layout, px. They are read when something has changed them: a reading while painting would force a layout. */
+/** Sizes from the layout, px. They are read only after changes, as reading them while painting would force a layout. */
 interface Measures {
   /** Height of a row without extra lines. */
   readonly line: number;
   /** Height of the header. */
   readonly head: number;
-  /** Height left for rows. */
+  /** Height of the space for rows. */
   readonly height: number;
   readonly width: number;
 }
@@ -26,7 +26,7 @@ export class GridViewport {
     this.#body = body;
   }
 
-  /** Scroll position of the element, px; in very long lists not that of the list, see {@link offset}. */
+  /** Scroll position of the element, px; in very long lists it differs from that of the list, see {@link offset}. */
   get scrollTop(): number {
     return this.#scrollTop;
   }
@@ -50,7 +50,7 @@ export class GridViewport {
     return this.#measures.line;
   }
 
-  /** The end of the list was in view when it was scrolled or measured last. */
+  /** Whether the end of the list was in view when the list was last scrolled or measured. */
   get isAtEnd(): boolean {
     return this.#isAtEnd;
   }
@@ -59,7 +59,10 @@ export class GridViewport {
     return Math.max(1, Math.floor(this.#measures.height / this.#measures.line));
   }
 
-  /** Reads the sizes; to be called when they may have changed. False on a hidden tab, where the last ones stay valid. */
+  /**
+   * Reads the sizes; must be called when they may have changed. False on a hidden tab, where the last sizes remain
+   * valid.
+   */
   measure(): boolean {
     const scroller = this.#scroller;
     if (scroller.clientHeight === 0) return false;
@@ -72,12 +75,12 @@ export class GridViewport {
       width: scroller.clientWidth,
     };
     this.#scrollTop = scroller.scrollTop;
-    // A view that grows is scrolled up to the end by the browser before its new size is known here.
+    // When the view at the end grows, the browser scrolls it before its new size is known here.
     this.#isAtEnd ||= this.#reachesEnd();
     return true;
   }
 
-  /** Handles each event `scroll`. */
+  /** Must be called for each `scroll` event. */
   scrolled(): void {
     this.#scrollTop = this.#scroller.scrollTop;
     this.#isAtEnd = this.#reachesEnd();
@@ -92,7 +95,7 @@ export class GridViewport {
     this.#scrollTop = this.#scroller.scrollTop;
   }
 
-  /** Scrolls so that the view begins at a y of the list. */
+  /** Scrolls so that the view begins at a y coordinate of the list. */
   scrollToOffset(y: number): void {
     this.scrollTo(this.geometry.scrollFor(y, this.#measures.height));
   }
@@ -106,7 +109,7 @@ export class GridViewport {
     else if (bottom > this.offset + height) this.scrollToOffset(bottom - height);
   }
 
-  /** A point of the page on a row, for a menu that the keyboard asks for; within the view if the row is outside. */
+  /** A point of the page on a row, for a menu that is opened by key; within the view if the row is outside. */
   pointOf(index: number): { x: number; y: number } {
     const { left, top, bottom } = this.#scroller.getBoundingClientRect();
     const { head, line } = this.#measures;
@@ -115,9 +118,9 @@ export class GridViewport {
   }
 
   /**
-   * The gap between rows that is nearest to a point on the screen, and its y in the body.
+   * The gap between rows that is nearest to a point on the screen, and its y coordinate in the body.
    *
-   * @param least the first gap that may be meant
+   * @param least the first gap to consider
    */
   gapAt(clientY: number, least: number): { gap: number; y: number } {
     const y = clientY - this.#body.getBoundingClientRect().top;
@@ -130,8 +133,8 @@ export class GridViewport {
   }
 
   /**
-   * The row at a point on the screen, how far down in it the point is, 0 to 1, and its y and height in the body.
-   * Without an index below the last row.
+   * The row at a point on the screen, the relative position of the point in the row (0 at its top, 1 at its bottom),
+   * and the row's y coordinate and height in the body. Below the last row there is no index.
    */
   rowAtPoint(clientY: number): { index: number | undefined; share: number; y: number; height: number } {
     const { geometry } = this;

@@ -27,10 +27,10 @@ export function newTitle(menu: Menu): string {
   return `New ${menu.singular}`;
 }
 
-/** Reason that keeps an item as it is. */
+/** Reason why an item is locked. */
 type Lock = 'live' | 'builtin' | 'dynamic';
 
-/** True for an item that always exists. */
+/** Whether an item is built-in and always exists. */
 function isBuiltin(menu: Menu, row: Row): boolean {
   const number = Number.parseInt(rowId(row).replace('*', ''), 16);
   return menu.builtin?.some(({ id }) => id === number) === true;
@@ -73,7 +73,7 @@ export function removalLockedReason(menu: Menu, row: Row): string | undefined {
 
 /**
  * `4 of the 8 selected rows`.
- * @param all every selected row is known; otherwise there may be more of them
+ * @param all whether every selected row is known; otherwise there may be more of them
  */
 export function partOf(some: number, count: number, all: boolean): string {
   if (some === count) return some === 2 ? 'both selected rows' : `all ${amount(count)} selected rows`;
@@ -81,9 +81,9 @@ export function partOf(some: number, count: number, all: boolean): string {
 }
 
 /**
- * Reason why several items cannot be changed or removed, because of some of them; undefined when they can.
- * @param rows those of them that are known
- * @param count how many there are in all
+ * Reason why several items cannot be changed or removed, if it applies to some of them; undefined when they can.
+ * @param rows the known ones of these items
+ * @param count number of all of these items
  */
 export function someLockedReason(
   menu: Menu,
@@ -104,7 +104,7 @@ export function someLockedReason(
   return `${part} ${states.join(' or ')} and cannot be ${DONE[effect]}`;
 }
 
-/** The properties that a user gave an item, e.g. to add it again. */
+/** The values that a user has set for an item, e.g. to add it again. */
 export function givenValues(menu: Menu, row: Row): Record<string, string> {
   const values: Record<string, string> = {};
   for (const [name, prop] of Object.entries(menu.props)) {

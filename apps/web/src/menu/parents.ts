@@ -11,7 +11,7 @@ import { notifyChange, trackChange } from './undo.ts';
 /** Items whose parent changes. */
 export interface ReparentedItems {
   readonly ids: readonly string[];
-  /** Their known rows, before the change. */
+  /** The known rows of these items, before the change. */
   readonly rows: readonly Row[];
 }
 

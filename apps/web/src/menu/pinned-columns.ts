@@ -1,10 +1,10 @@
 /** Columns that stay in view at the right edge: widths, classes and offsets. */
 import type { Column } from './columns.ts';
 
-/** Share of the table's width that they may take before they scroll with the rest. */
+/** Maximum share of the table's width for pinned columns; beyond it they scroll with the others. */
 const MAX_SHARE = 0.3;
 
-/** Class of a cell of the column; empty for one that scrolls. */
+/** Class of a cell of the column; empty for a column that scrolls. */
 export function pinClass({ pinIndex }: Column): string {
   return pinIndex === undefined ? '' : 'cell-pinned';
 }

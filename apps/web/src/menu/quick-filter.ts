@@ -9,11 +9,14 @@ export interface QuickFilter {
   /** The entry for no filter. */
   readonly all: string;
   readonly op: Condition['op'];
-  /** Also offers dynamic and static items. */
+  /** Whether dynamic and static items are offered as choices, too. */
   readonly origins: boolean;
 }
 
-/** Choices of dynamic and static items. No value begins with a colon, while lists may be called `dynamic` and `static`. */
+/**
+ * Choices for dynamic and static items. They begin with a colon, as no value does, while lists may be named `dynamic`
+ * or `static`.
+ */
 export const ORIGINS: Readonly<Record<string, string>> = { ':dynamic': 'dynamic items', ':static': 'static items' };
 
 /** The quick filter of a menu, if it has one. */
@@ -24,12 +27,12 @@ export function quickFilterOf(menu: Menu): QuickFilter | undefined {
   return undefined;
 }
 
-/** Values to offer: the existing ones, and the chosen one, also when it no longer exists. */
+/** Values to offer: the existing ones, and the chosen one, even if it no longer exists. */
 export function offeredValues(choice: string, values: readonly string[]): readonly string[] {
   return choice === '' || choice in ORIGINS || values.includes(choice) ? values : [...values, choice];
 }
 
-/** Conditions of a choice; the empty choice means everything. */
+/** Conditions of a choice; none for the empty choice, which means all items. */
 export function choiceConditions(quickFilter: QuickFilter | undefined, choice: string): readonly Condition[] {
   if (quickFilter === undefined || choice === '') return [];
   if (choice in ORIGINS) return [{ prop: 'dynamic', op: 'is', value: choice === ':dynamic' ? 'true' : 'false' }];

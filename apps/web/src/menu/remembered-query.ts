@@ -1,14 +1,14 @@
-/** Query of a table, remembered for each menu until the page is loaded anew. */
+/** Query of a table, remembered for each menu until the page is reloaded. */
 import type { Query, TreeShape } from '../api/live-menu.ts';
 import type { Condition } from './conditions.ts';
 
 export interface RememberedQuery {
-  /** Rows of the funnel. */
+  /** Conditions of the filter bar (funnel). */
   readonly conditions: readonly Condition[];
   /** Value of the quick filter; empty for all. */
   readonly choice: string;
   readonly sort: Query['sort'];
-  /** Shown as a tree; null for a list, absent for the default of the menu. */
+  /** The tree; null for a list, absent for the default of the menu. */
   readonly tree?: TreeShape | null;
 }
 
@@ -16,7 +16,7 @@ export const nothingRemembered: RememberedQuery = { conditions: [], choice: '', 
 
 const memories = new Map<string, RememberedQuery>();
 
-/** Query of the table of a menu the last time. */
+/** Last query of the table of a menu. */
 export function rememberedQuery(path: string): RememberedQuery {
   return memories.get(path) ?? nothingRemembered;
 }

@@ -1,8 +1,8 @@
-/** Tab of an item's dialog that was open, until the browser tab is closed: a reload shows it again. */
+/** The open tab of each item's dialog, remembered until the browser tab is closed, so that a reload shows it again. */
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 
 const STORED_TABS = 'item-tabs';
-/** Items that are remembered at most; the oldest are forgotten. */
+/** Maximum number of items whose tabs are remembered; the oldest are removed. */
 const MAX_TABS = 50;
 
 type Tabs = readonly (readonly [place: string, tab: string])[];
@@ -21,19 +21,19 @@ export function readTabs(text: string | null): Tabs {
   }
 }
 
-/** The list with the tab of a place as its newest. */
+/** The list with the tab of a place appended as the newest. */
 export function withTab(tabs: Tabs, place: string, tab: string): Tabs {
   return [...tabs.filter(([each]) => each !== place), [place, tab] as const].slice(-MAX_TABS);
 }
 
 const storedTabs = (): Tabs => readTabs(readStored(STORED_TABS, 'sessionStorage'));
 
-/** The tab that was open last in the dialog of an item. */
+/** The tab that was last open in the dialog of an item. */
 export function rememberedTab(place: string): string | undefined {
   return storedTabs().find(([each]) => each === place)?.[1];
 }
 
-/** Stores the tab that is open in the dialog of an item. */
+/** Stores the open tab in the dialog of an item. */
 export function rememberTab(place: string, tab: string): void {
   writeStored(STORED_TABS, JSON.stringify(withTab(storedTabs(), place, tab)), 'sessionStorage');
 }

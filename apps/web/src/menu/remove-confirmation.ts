@@ -1,5 +1,5 @@
 /**
- * Confirmation before many items are removed, or any that do not come back, and before users lock
+ * Confirmation before many items are removed, before items are removed that cannot be restored, and before users lock
  * themselves out. Pure.
  */
 import type { Menu } from '@tollway/schema';
@@ -7,36 +7,36 @@ import { type Row, rowId } from '../api/row.ts';
 import { isSet } from './cells/text.ts';
 import { amount, items } from './item.ts';
 
-/** Number of items from which on their removal has to be confirmed. */
+/** Number of items whose removal must be confirmed; fewer need no confirmation. */
 const CONFIRMED_FROM = 10;
-/** Items that the confirmation names. */
+/** Maximum number of items that the confirmation names. */
 const NAMED = 5;
 
 export interface RemoveConfirmation {
   readonly command: 'remove' | 'disable';
-  /** Ids that are removed or disabled when the answer is yes, whatever is selected by then. */
+  /** Ids to remove or disable after confirmation, regardless of the selection at that time. */
   readonly ids: readonly string[];
   readonly title: string;
   /** Names of some of the items, and the number of the others. */
   readonly names: string;
   /** Text about rows that Find or the filter hides; empty without one. */
   readonly filtered: string;
-  /** Text that they, or some of them, do not come back; empty when they can. */
+  /** Text that all or some of the items cannot be restored; empty when all can. */
   readonly final: string;
-  /** Ids that do not come back. */
+  /** Ids of items that cannot be restored. */
   readonly lost: readonly string[];
-  /** Sentence for the case that the user is among the items; empty otherwise. */
+  /** Sentence that the user is among the items; empty otherwise. */
   readonly self: string;
 }
 
-/** Items that are to be removed, as far as they are known. */
+/** Items to be removed, as far as they are known. */
 interface Removal {
   readonly ids: readonly string[];
-  /** Rows of the items that {@link confirmationIds} names. */
+  /** Rows of the items that {@link confirmationIds} returns. */
   readonly rows: readonly Row[];
-  /** Find or a filter leaves rows out. */
+  /** Whether Find or a filter hides rows. */
   readonly filtered: boolean;
-  /** Rows that Find or the filter shows, and rows of the menu. */
+  /** Number of rows that pass Find and the filter. */
   readonly matched: number;
   readonly total: number;
   /** Name of the user of the session. */
@@ -62,12 +62,12 @@ function selfAmong(menu: Menu, rows: readonly Row[], user: string | undefined): 
 export function confirmationIds(menu: Menu, command: 'remove' | 'disable', ids: readonly string[]): readonly string[] {
   // The logged-in user may be among them.
   if (menu.logins === true) return ids;
-  // Items that cannot be restored are asked about, too.
+  // Items that cannot be restored need a confirmation, too.
   if (command === 'remove' && menu.dynamicRemovable !== undefined) return ids;
   return command === 'remove' && (ids.length >= CONFIRMED_FROM || menu.undoable === false) ? ids.slice(0, NAMED) : [];
 }
 
-/** The confirmation before items are disabled, or undefined when they may be without one. */
+/** The confirmation before items are disabled; undefined when none is needed. */
 export function disableConfirmation(
   menu: Menu,
   ids: readonly string[],
@@ -81,7 +81,7 @@ export function disableConfirmation(
   return { command: 'disable', ids, title, names, filtered: '', final: '', lost: [], self };
 }
 
-/** Items that Undo does not restore. `rows` has those that {@link confirmationIds} names. */
+/** Items that Undo does not restore. `rows` includes those that {@link confirmationIds} returns. */
 export function lostAmong(menu: Menu, ids: readonly string[], rows: readonly Row[]): readonly string[] {
   if (menu.undoable === false || menu.source === 'live') return ids;
   return menu.dynamicRemovable === undefined ? [] : rows.filter((row) => isSet(row, 'dynamic')).map(rowId);
@@ -95,11 +95,11 @@ function finalText(menu: Menu, lost: number, count: number): string {
   return `Undo does not bring back ${amount(lost)} of them, which ${lost === 1 ? 'is' : 'are'} ${relearned ? 'learned' : 'dynamic'}.`;
 }
 
-/** The confirmation, or undefined when removal needs none. */
+/** The confirmation before items are removed; undefined when none is needed. */
 export function removeConfirmation(menu: Menu, removal: Removal): RemoveConfirmation | undefined {
   const { ids, rows, filtered, matched, total, user } = removal;
   const lost = lostAmong(menu, ids, rows);
-  // Live and learned items come and go by themselves, and need no confirmation.
+  // Live and learned items reappear by themselves, so that their removal needs no confirmation.
   const comesAgain = menu.source === 'live' || menu.dynamicRemovable === 'relearned';
   if (ids.length < CONFIRMED_FROM && (lost.length === 0 || comesAgain)) return undefined;
   const named = rows.slice(0, NAMED).map((row) => nameOf(menu, row));

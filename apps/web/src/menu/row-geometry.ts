@@ -1,12 +1,14 @@
 /**
- * Positions of rows in a list that is taller than a browser element may be. Rows have one line, plus lines for a
- * comment or a reason where they are known. Pure; all lengths in CSS px.
+ * Positions of rows in a list that is taller than the maximum height of a browser element. Rows have one line, plus
+ * lines for a comment or a reason where these are known. Pure; all lengths in CSS px.
  */
 
-/** Chromium and Firefox lose precision and then rows somewhere above 16 million px. */
+/**
+ * Maximum height of an element, px: somewhere above 16 million px Chromium and Firefox lose precision, and then rows.
+ */
 const MAX_HEIGHT = 8_000_000;
 
-/** Extra lines of all rows up to one, this row's included. */
+/** Sum of the extra lines of all rows up to and including one row. */
 interface Sum {
   readonly index: number;
   readonly lines: number;
@@ -15,12 +17,12 @@ interface Sum {
 export class RowGeometry {
   #count = 0;
   #line = 24;
-  /** Extra lines by row index; only rows that have some. */
+  /** Extra lines by row index, only for rows that have some. */
   readonly #extra = new Map<number, number>();
-  /** Sums over {@link #extra} in order; undefined when they must be made anew. */
+  /** Sums over {@link #extra} in order; undefined when they must be computed again. */
   #sums: readonly Sum[] | undefined = [];
 
-  /** Number of rows and height of one line. */
+  /** Sets the number of rows and the height of one line. */
   resize(count: number, line: number): void {
     this.#line = line;
     if (count < this.#count) for (const index of this.#extra.keys()) if (index >= count) this.setExtra(index, 0);
@@ -39,7 +41,7 @@ export class RowGeometry {
     this.#sums = undefined;
   }
 
-  /** Forgets extra lines, e.g. when other rows are shown. */
+  /** Clears extra lines, e.g. when other rows are shown. */
   clearExtra(): void {
     this.#extra.clear();
     this.#sums = [];
@@ -80,7 +82,7 @@ export class RowGeometry {
     return this.top(this.#count);
   }
 
-  /** Height of the element that scrolls. */
+  /** Height of the scrolling element. */
   get scrollableHeight(): number {
     return Math.min(this.fullHeight, MAX_HEIGHT);
   }
@@ -92,13 +94,13 @@ export class RowGeometry {
     return (Math.min(scrollTop, range) * (this.fullHeight - viewport)) / range;
   }
 
-  /** Scroll position that shows an offset of the full list at the top. */
+  /** Scroll position at which an offset of the full list is at the top. */
   scrollFor(offset: number, viewport: number): number {
     if (this.fullHeight <= MAX_HEIGHT) return offset;
     return (offset * (this.scrollableHeight - viewport)) / (this.fullHeight - viewport);
   }
 
-  /** The row at an offset of the full list, within 0 and count - 1. */
+  /** The row at an offset of the full list, limited to 0 … count - 1. */
   rowAt(offset: number): number {
     let low = 0;
     let high = Math.max(this.#count - 1, 0);

@@ -8,7 +8,7 @@ export interface Move {
   readonly position: RowPosition;
 }
 
-/** The order after a move; the same order when the row beside it has gone. */
+/** The order after a move; the same order when the row next to the target position no longer exists. */
 export function reordered(order: readonly string[], { ids, position }: Move): readonly string[] {
   const moved = new Set(ids);
   const rest = order.filter((id) => !moved.has(id));
@@ -19,10 +19,10 @@ export function reordered(order: readonly string[], { ids, position }: Move): re
 }
 
 /**
- * Drops rows into the gap before position `gap` of `order`. Undefined when nothing would move. Rows that are not shown may
- * lie in the gap, too: what is moved down stops above them, what is moved up below them.
+ * The move that drops rows into the gap before position `gap` of `order`. Undefined when no row would move. The gap may
+ * contain rows that are not shown: rows moved down stop above them, rows moved up below them.
  *
- * @param ids rows to move, in their order; they may lie outside of `order`, which then is part of the list
+ * @param ids rows to move, in their order; some may be outside of `order`, which is then a part of the list
  */
 export function dropAt(order: readonly string[], ids: readonly string[], gap: number): Move | undefined {
   if (ids.length === 0) return undefined;
@@ -40,9 +40,9 @@ export function dropAt(order: readonly string[], ids: readonly string[], gap: nu
 }
 
 /**
- * Moves the selected rows up or down by one row, as one block. Undefined at the end of the list.
+ * The move of the selected rows up or down by one row, as a block. Undefined at the end of the list.
  *
- * @param fixed rows at the start of `order` that stay there
+ * @param fixed number of rows at the start of `order` that cannot be moved
  */
 export function step(order: readonly string[], selected: ReadonlySet<string>, by: -1 | 1, fixed = 0): Move | undefined {
   const first = order.findIndex((id) => selected.has(id));

@@ -1,6 +1,6 @@
 /**
- * Writes rows into the document. Elements are reused and only cells whose text changed are touched, so a tick of the
- * live feed costs what it changes, and scrolling costs what comes into view.
+ * Writes rows into the document. Elements are reused, and only cells whose text has changed are written: the cost of an
+ * update of the live feed is proportional to its changes, and the cost of scrolling to the rows that come into view.
  */
 import type { Menu } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
@@ -11,32 +11,35 @@ import { hiddenMatch, writeMarked } from './find-matches.ts';
 import { pinClass, pinOffset } from './pinned-columns.ts';
 import { treePlace } from './tree.ts';
 
-/** Rows to draw. `first` to `last` are row numbers, both included. */
+/** Rows to draw: row numbers `first` to `last`, both inclusive. */
 interface View {
   readonly first: number;
   readonly last: number;
-  /** Y of a row inside the body, px. */
+  /** Y coordinate of a row inside the body, px. */
   readonly top: (index: number) => number;
   /** Height of a row with all its lines, px. */
   readonly height: (index: number) => number;
-  /** Id at a row number; undefined while it is not loaded. */
+  /** Id of the row with a number; undefined while it is not loaded. */
   readonly idAt: (index: number) => string | undefined;
-  /** True while the list is being scrolled: elements may stand in another order than rows, as moving them is what costs. */
+  /**
+   * True while the list is being scrolled: the elements may then be in another order than the rows, as reordering them
+   * is expensive.
+   */
   readonly isScrolling: boolean;
   readonly row: (id: string) => Row | undefined;
   readonly isStale: (id: string) => boolean;
   readonly lines: RowLines;
   readonly selected: ReadonlySet<string>;
   readonly focus: string | undefined;
-  /** Number in the `#` column; empty where it is not known. */
+  /** Number in the `#` column; empty if it is unknown. */
   readonly number: (index: number, row: Row) => string;
 }
 
 interface Cell {
   readonly element: HTMLElement;
-  /** Holds the text and the mark; the cell itself where it holds nothing else. */
+  /** The element that contains the text and the mark; the cell itself if it contains nothing else. */
   readonly label: HTMLElement;
-  /** Undefined when it must be written anew. */
+  /** Undefined when it must be written again. */
   text: string | undefined;
 }
 
@@ -54,7 +57,7 @@ interface DrawnRow {
   selected: string;
 }
 
-/** Knows the lines that a row has beyond the first, for as long as the same columns are shown and the same is looked for. */
+/** Caches the extra lines of rows, while columns and search text are unchanged. */
 export class RowLines {
   readonly #menu: Menu;
   readonly #columns: readonly Column[];
@@ -69,12 +72,12 @@ export class RowLines {
     this.find = find;
   }
 
-  /** The comment that stands above the row; empty for none. */
+  /** The comment above the row; empty for none. */
   comment(row: Row): string {
     return this.#comments ? (row.comment ?? '') : '';
   }
 
-  /** Property that is not shown in which the row holds what is looked for; empty where it can be seen. */
+  /** Hidden property of the row that matches the search text; empty if a visible one matches. */
   found(row: Row): string {
     if (this.find === '') return '';
     const known = this.#found.get(row) ?? hiddenMatch(this.#menu, this.#columns, row, this.find) ?? '';
@@ -88,7 +91,7 @@ export class RowLines {
   }
 }
 
-/** Makes the inside of a cell that carries the tree; returns what holds its text. */
+/** Creates the content of a cell that carries the tree; returns the element for its text. */
 function treeCellLabel(cell: HTMLElement): HTMLElement {
   cell.classList.add('cell-tree');
   const handle = document.createElement('span');
@@ -99,7 +102,7 @@ function treeCellLabel(cell: HTMLElement): HTMLElement {
   return label;
 }
 
-/** Lets all texts of a row be written anew. */
+/** Marks all texts of a row to be written again. */
 function invalidate(drawn: DrawnRow): void {
   drawn.row = undefined;
   for (const cell of drawn.cells) cell.text = undefined;
@@ -114,12 +117,12 @@ export class RowPainter {
   #recycled: DrawnRow[] = [];
   #columns: readonly Column[] = [];
   readonly #marked: string | undefined;
-  /** Text that is marked in the rows. */
+  /** Search text that is highlighted in the rows. */
   #find = '';
-  /** Characters of the longest text of each column so far. */
+  /** Length of the longest text of each column so far, characters. */
   readonly #longest = new Map<string, number>();
   #outgrown = new Set<string>();
-  /** Place of the column that carries the tree; -1 in a list. */
+  /** Index of the column that carries the tree; -1 in a list. */
   #tree = -1;
 
   constructor(pane: HTMLElement, menu: Menu, gridId: string) {
@@ -129,12 +132,12 @@ export class RowPainter {
     this.#gridId = gridId;
   }
 
-  /** Id of the element of a row. */
+  /** Id of the element for a row. */
   elementId(id: string): string {
     return `${this.#gridId}-${id.replace('*', 'r')}`;
   }
 
-  /** Sets the columns; all rows are drawn anew when they differ. */
+  /** Sets the columns; all rows are drawn again when they differ. */
   setColumns(columns: readonly Column[]): void {
     const tree = columns.findIndex((column) => column.tree);
     const same =
@@ -151,7 +154,7 @@ export class RowPainter {
     this.#recycled = [];
   }
 
-  /** Columns in which a text was written that is longer than all before, since this was asked last. */
+  /** Columns in which a text longer than all earlier ones was written since the last call. */
   takeOutgrownColumns(): ReadonlySet<string> {
     const longer = this.#outgrown;
     if (longer.size > 0) this.#outgrown = new Set();
@@ -159,7 +162,7 @@ export class RowPainter {
   }
 
   paint(view: View): void {
-    // Every text is written anew.
+    // Every text is written again.
     if (view.lines.find !== this.#find)
       for (const drawn of [...this.#drawn.values(), ...this.#recycled]) invalidate(drawn);
     this.#find = view.lines.find;
@@ -181,7 +184,7 @@ export class RowPainter {
     if (!view.isScrolling) this.#sort();
   }
 
-  /** Puts the elements into the order of the rows, as screen readers read them. */
+  /** Puts the elements into the order of the rows, in which screen readers read them. */
   #sort(): void {
     let at = this.#pane.firstElementChild;
     for (const { root } of [...this.#drawn.values()].sort((a, b) => a.index - b.index)) {
@@ -246,7 +249,7 @@ export class RowPainter {
       drawn.index = index;
       root.setAttribute('aria-rowindex', String(index + 2));
     }
-    // Each row has a place of its own, so that rows that stay in view while others come need no layout and no paint.
+    // Rows are positioned absolutely: rows that stay in view while others appear need no layout and no paint.
     const top = view.top(index);
     if (drawn.top !== top) {
       drawn.top = top;
@@ -281,7 +284,7 @@ export class RowPainter {
       if (id === undefined) delete root.dataset.id;
       else root.dataset.id = id;
     }
-    // The number of a row changes without the row.
+    // The number of a row may change while the row does not.
     const same = drawn.row === row && row !== undefined;
     if (!same) {
       this.#writeLines(drawn, row, view.lines);
@@ -320,7 +323,7 @@ export class RowPainter {
     else if (!column.right) cell.element.title = text.length > 12 ? text : '';
   }
 
-  /** Indentation, the handle that folds, and the same for screen readers. */
+  /** Writes the indentation, the button that folds, and the corresponding attributes for screen readers. */
   #writePlace({ root, cells }: DrawnRow, row: Row | undefined): void {
     const place = row === undefined ? undefined : treePlace(row);
     const element = cells[this.#tree]?.element;

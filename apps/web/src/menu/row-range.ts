@@ -1,20 +1,20 @@
-/** Rows of a list to ask for, by what is on the screen. Pure. */
+/** The rows of a list to request, depending on the rows on the screen. Pure. */
 import type { Query } from '../api/live-menu.ts';
 
-/** Rows asked for beyond the screen, above and below. */
+/** Number of rows requested beyond the screen, above and below each. */
 const MARGIN = 30;
 
-/** Rows of a list that are on the screen, as positions in the list. */
+/** Rows of a list on the screen, as positions in the list. */
 interface OnScreen {
   readonly top: number;
   readonly last: number;
-  /** Number of rows that fit on it. */
+  /** Number of rows that fit on the screen. */
   readonly fitting: number;
   /** Length of the list. */
   readonly total: number;
 }
 
-/** The rows around the screen, when those that were asked for do not cover it, or end close to its edges. */
+/** The rows around the screen, if the requested ones do not cover it or end close to its edges. */
 export function nextRowRange(
   { top, last, fitting, total }: OnScreen,
   asked: Pick<Query, 'first' | 'count'>,

@@ -3,7 +3,7 @@ import type { Row } from '../api/row.ts';
 import { cellText } from './cells/text.ts';
 import type { Column } from './columns.ts';
 
-/** Replaces by spaces what would end a cell or a line. */
+/** Replaces characters that would end a cell or a line by spaces. */
 function plain(text: string): string {
   return text.replaceAll(/[\t\r\n]+/g, ' ');
 }

@@ -1,4 +1,4 @@
-/** Rows that are selected, also those that are scrolled out of what is loaded. */
+/** Selected rows, including those that are no longer loaded after scrolling. */
 import type { Menu } from '@tollway/schema';
 import { MAX_ASKED, printItems } from '../api/commands.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
@@ -6,9 +6,9 @@ import { type Row, rowId } from '../api/row.ts';
 import { rowsBlockedReason } from './actions.ts';
 
 /**
- * The rows with these ids, in this order, without those that are gone. Those that are not loaded are asked for.
- * @param properties what is wanted of those
- * @throws RequestError when the router does not tell
+ * The rows with these ids, in this order, without rows that no longer exist. Rows that are not loaded are requested.
+ * @param properties properties to request
+ * @throws RequestError when the router does not answer
  */
 export async function rowsWith(
   menu: Menu,
@@ -23,9 +23,9 @@ export async function rowsWith(
 }
 
 /**
- * Reason why items cannot be removed, also when those in the way are not loaded; undefined when they can, or when so many are not
- * loaded that only the router knows: a menu may have a million of what is learned.
- * @throws RequestError when the router does not tell
+ * Reason why items cannot be removed, even if the locked ones are not loaded; undefined when they can, or when too many
+ * are not loaded to check them here, as a menu may have a million learned items.
+ * @throws RequestError when the router does not answer
  */
 export async function removalBlockedReason(
   menu: Menu,
@@ -37,7 +37,7 @@ export async function removalBlockedReason(
   const asked = missing.length <= MAX_ASKED;
   const fetched = asked && missing.length > 0 ? await printItems(menu.path, missing, ['dynamic']) : [];
   const others = new Map(fetched.map((row) => [rowId(row), row]));
-  // Which items always exist is known by their ids.
+  // The ids show which items are built-in.
   const rows = ids
     .map((id) => live.row(id) ?? others.get(id) ?? (asked ? { '.id': id } : undefined))
     .filter((row) => row !== undefined);
@@ -50,15 +50,15 @@ export type Comments = ReadonlyMap<string, string>;
 export const commentsOf = (rows: readonly Row[]): Comments =>
   new Map(rows.map((row) => [rowId(row), row.comment ?? '']));
 
-/** The comment that items have in common, or that of the only one; undefined when they differ. */
+/** The common comment of items, or that of a single item; undefined when they differ. */
 function commonComment(comments: readonly (string | undefined)[]): string | undefined {
   const [first = '', ...others] = comments.map((comment) => comment ?? '');
   return others.every((comment) => comment === first) ? first : undefined;
 }
 
 /**
- * Comment that rows have in common now, with those of `before` for rows that are not loaded; undefined when they
- * differ, null when none is known.
+ * Present common comment of rows, using `before` for rows that are not loaded; undefined when comments differ, null
+ * when none is known.
  */
 export function commentNow(
   live: Pick<LiveMenu, 'row'>,

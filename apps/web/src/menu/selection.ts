@@ -1,8 +1,8 @@
-/** Selected rows, and the one that the keyboard is on. Pure. */
+/** Selected rows, and the row with the keyboard focus. Pure. */
 
 export interface Selection {
   readonly ids: ReadonlySet<string>;
-  /** The row that the keyboard is on. */
+  /** The row with the keyboard focus. */
   readonly focus: string | undefined;
   /** Start of a range that is being extended. */
   readonly anchor: string | undefined;
@@ -10,7 +10,7 @@ export interface Selection {
 
 export const noSelection: Selection = { ids: new Set(), focus: undefined, anchor: undefined };
 
-/** Selects nothing; the keyboard is on a row. */
+/** Selects nothing, and moves the keyboard focus to a row. */
 export function focusOnly(id: string | undefined): Selection {
   return { ids: new Set(), focus: id, anchor: id };
 }
@@ -20,14 +20,14 @@ export function selectOnly(id: string): Selection {
   return { ids: new Set([id]), focus: id, anchor: id };
 }
 
-/** Adds a row to the selection, or takes it out. */
+/** Adds a row to the selection, or removes it. */
 export function toggle(selection: Selection, id: string): Selection {
   const ids = new Set(selection.ids);
   if (!ids.delete(id)) ids.add(id);
   return { ids, focus: id, anchor: id };
 }
 
-/** Selects from the anchor to `id` in the given order; rows outside go unless `keep`. */
+/** Selects from the anchor to `id` in the given order; other rows are deselected unless `keep` is true. */
 export function extendTo(selection: Selection, order: readonly string[], id: string, keep = false): Selection {
   const anchor = selection.anchor ?? id;
   const from = order.indexOf(anchor);
@@ -37,19 +37,19 @@ export function extendTo(selection: Selection, order: readonly string[], id: str
   return { ids: new Set(keep ? [...selection.ids, ...range] : range), focus: id, anchor };
 }
 
-/** A range that ends at `id`, before it is known what lies between: nothing of the selection goes, and the anchor stays. */
+/** A range that ends at `id`, while the rows in between are unknown: no row is deselected, and the anchor stays. */
 export function extendBeyondLoaded({ ids, anchor }: Selection, id: string): Selection {
   return { ids: new Set([...ids, id]), focus: id, anchor };
 }
 
-/** Selects everything in `order`; the keyboard stays where it is. */
+/** Selects everything in `order`; the keyboard focus stays. */
 export function selectAll(selection: Selection, order: readonly string[]): Selection {
   return { ids: new Set(order), focus: selection.focus ?? order[0], anchor: order[0] };
 }
 
 /**
- * Forgets rows that are not in `order`. Returns the same object when all are. A range whose first row is gone begins at the
- * end of what is left of it.
+ * Deselects rows that are not in `order`. Returns the same object if all rows are in it. If the first row of a range is
+ * not, the range begins at the end of its remaining rows.
  */
 export function retain(selection: Selection, order: readonly string[]): Selection {
   const present = new Set(order);
@@ -62,14 +62,14 @@ export function retain(selection: Selection, order: readonly string[]): Selectio
   return { ids, focus, anchor };
 }
 
-/** Forgets rows that are gone. */
+/** Deselects rows that no longer exist. */
 export function excludeGone(selection: Selection, gone: ReadonlySet<string>): Selection {
   const keeps = (id: string | undefined) => (id !== undefined && gone.has(id) ? undefined : id);
   const ids = new Set([...selection.ids].filter((id) => !gone.has(id)));
   return { ids, focus: keeps(selection.focus), anchor: keeps(selection.anchor) };
 }
 
-/** The selected rows in the given order; in that in which they were selected when it does not have all of them. */
+/** The selected rows in the given order; if it does not contain all of them, in the order of selection. */
 export function inOrder(selection: Selection, order: readonly string[]): readonly string[] {
   const known = order.filter((id) => selection.ids.has(id));
   return known.length === selection.ids.size ? known : [...selection.ids];

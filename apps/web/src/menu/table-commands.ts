@@ -1,4 +1,7 @@
-/** The commands of a table: the toolbar, the context menu and the keys offer the same ones, with the same reasons. */
+/**
+ * The commands of a table: toolbar, context menu and keys offer the same commands, and the same reasons when one is
+ * disabled.
+ */
 import type { Menu } from '@tollway/schema';
 import { isTree } from '@tollway/schema';
 import type { Row } from '../api/row.ts';
@@ -18,15 +21,15 @@ export interface TableState {
   readonly menu: Menu;
   /** Selected rows that are loaded, in order. */
   readonly rows: readonly Row[];
-  /** Number of rows that are selected in all. */
+  /** Number of all selected rows. */
   readonly count: number;
-  /** The rows stand in the order of the list itself. */
+  /** True when the rows are shown in the order of the list itself. */
   readonly ordered: boolean;
-  /** The menu is shown as a tree. */
+  /** True when the menu is shown as a tree. */
   readonly tree?: boolean;
-  /** Comments have a column instead of lines of their own. */
+  /** True when comments have a column instead of separate lines. */
   readonly inlineComments?: boolean;
-  /** True when not all rows are shown, but those that pass a filter or Find. */
+  /** True when a filter or Find hides rows. */
   readonly filtered?: boolean;
 }
 
@@ -63,7 +66,7 @@ const KNOWN = {
   'inline-comments': { label: 'Inline comments' },
 } as const satisfies Readonly<Record<string, Known>>;
 
-/** Names of the commands that every table may have; each menu adds its own. */
+/** Names of the commands that every table may have; each menu may add others. */
 export type CommandName = keyof typeof KNOWN | (string & {});
 
 /** True when the menu has what a command needs. */
@@ -101,7 +104,7 @@ export function hasCommand(menu: Menu, name: CommandName): boolean {
   }
 }
 
-/** Reason why a command is not offered now; undefined when it is. */
+/** Reason why a command is disabled now; undefined when it is enabled. */
 export function disabledReason(state: TableState, name: CommandName): string | undefined {
   const why = blockedReason(state, name);
   if (why !== undefined || (name !== 'enable' && name !== 'disable')) return why;
@@ -110,7 +113,7 @@ export function disabledReason(state: TableState, name: CommandName): string | u
   return done ? `already ${name}d` : undefined;
 }
 
-/** Reason why a command cannot run now; undefined when it can, though it may change nothing. */
+/** Reason why a command cannot run now; undefined when it can, even if it would change nothing. */
 export function blockedReason(state: TableState, name: CommandName): string | undefined {
   const { menu, rows, count, ordered } = state;
   switch (name) {
@@ -162,7 +165,7 @@ function command(state: TableState, name: CommandName, run: (name: CommandName) 
 const BAR: readonly CommandName[] = ['add', 'remove', 'enable', 'disable', 'comment'];
 const MOVES: readonly CommandName[] = ['move-up', 'move-down'];
 
-/** The toolbar in three parts: what every list has, moving, and what this window alone has. */
+/** The toolbar in three parts: commands of every list, moves, and commands of this menu only. */
 export function toolbarCommands(state: TableState, run: (name: CommandName) => void) {
   const of = (names: readonly CommandName[]) =>
     names.filter((name) => hasCommand(state.menu, name)).map((name) => command(state, name, run));
@@ -180,7 +183,7 @@ const LAST: readonly (readonly CommandName[])[] = [
   ['find', 'find-next', 'columns', 'inline-comments'],
 ];
 
-/** Entries of the menu on rows; `line` between groups. */
+/** Entries of the context menu of rows; `line` separates groups. */
 export function rowMenu(state: TableState, run: (name: CommandName) => void): readonly (TableCommand | 'line')[] {
   return [...GROUPS, specialCommands(state.menu), ...LAST]
     .map((group) => group.filter((name) => hasCommand(state.menu, name)))
@@ -193,17 +196,17 @@ export function rowMenu(state: TableState, run: (name: CommandName) => void): re
 
 /** Commands for one column, and for all of them. */
 interface ColumnCommands {
-  /** Name and title of the column; undefined for the one of the flags, which is not of any property. */
+  /** Name and title of the column; undefined for the column of flags, which belongs to no property. */
   readonly column: { readonly name: string; readonly label: string; readonly source: unknown };
   readonly sort: { readonly by: string; readonly desc: boolean } | null;
-  /** True unless it is the only column left. */
+  /** False if it is the only column left. */
   readonly hides: boolean;
   readonly onSort: (sort: ColumnCommands['sort']) => void;
   readonly onHide: () => void;
   readonly onFit: () => void;
 }
 
-/** Entries of the menu on the title of a column. */
+/** Entries of the context menu of a column title. */
 export function columnMenu(
   state: TableState,
   run: (name: CommandName) => void,

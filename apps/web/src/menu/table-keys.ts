@@ -1,13 +1,13 @@
-/** Keys of a table that stand for commands of its toolbar and its menu. */
+/** Keys of a table for commands of its toolbar and its menu. */
 
-/** The part of a keyboard event that matters. */
+/** The relevant part of a keyboard event. */
 interface Key {
   readonly key: string;
   readonly code: string;
   readonly ctrlKey: boolean;
   readonly metaKey: boolean;
   readonly altKey: boolean;
-  /** The key is held down, and this is not its first press. */
+  /** True when the key is held down and this is not its first event. */
   readonly repeat?: boolean;
 }
 
@@ -26,8 +26,8 @@ const WITH_ALT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Name of the command that a key means while the rows have the focus. Only moves go on while a key is held: the others
- * would go through row after row, or open window after window.
+ * Name of the command for a key while the rows have the focus. Only moves are repeated while a key is held: other
+ * commands would apply to row after row, or open window after window.
  */
 export function commandFor(pressed: Key): string | undefined {
   const name = meaningOf(pressed);
@@ -35,7 +35,7 @@ export function commandFor(pressed: Key): string | undefined {
   return repeat && !altKey && name !== undefined ? HELD : name;
 }
 
-/** Command of a key that is held down and must not do its command again: none. */
+/** Result for a key that is held down and whose command must not be repeated. */
 export const HELD = 'held';
 
 function meaningOf({ key, code, ctrlKey, metaKey, altKey }: Key): string | undefined {
@@ -47,7 +47,7 @@ function meaningOf({ key, code, ctrlKey, metaKey, altKey }: Key): string | undef
   return { Insert: 'add', Delete: 'remove', Enter: 'open' }[key];
 }
 
-/** Name of the command that a key means anywhere in the window of a table. */
+/** Name of the command for a key anywhere in the window of a table. */
 export function windowCommandFor({ key, ctrlKey, metaKey, altKey }: Key): string | undefined {
   if (altKey) return undefined;
   if (ctrlKey || metaKey) return { f: 'find', g: 'find-next' }[key.toLowerCase()];
@@ -55,10 +55,11 @@ export function windowCommandFor({ key, ctrlKey, metaKey, altKey }: Key): string
 }
 
 /**
- * Number of the row that a key goes to, which may lie beyond the last one; undefined for keys that go to none. They mean the
- * same on a title of the header: scrolled by itself, a list with rows of several heights would end before its last row.
- * @param step number of the row that is so many rows from the one that the keyboard is on
- * @param page rows of a screen
+ * Number of the row that a key moves to, which may be beyond the last one; undefined for other keys. The keys have the
+ * same effect on a title of the header: if the browser scrolled the list instead, a list with rows of different heights
+ * would end before its last row.
+ * @param step returns the number of the row at this distance from the row with the keyboard focus
+ * @param page number of rows on a screen
  */
 export function rowFor(
   { key, ctrlKey, metaKey, altKey }: Omit<Key, 'code'>,

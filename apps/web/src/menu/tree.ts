@@ -1,4 +1,4 @@
-/** Menus whose items have parents, shown as a tree: where rows stand in it, and what may go where. Pure. */
+/** Menus whose items have parents, shown as a tree: positions of rows, and effects of moves. Pure. */
 import type { Menu } from '@tollway/schema';
 import { isTree } from '@tollway/schema';
 import type { TreeShape } from '../api/live-menu.ts';
@@ -8,13 +8,13 @@ import { dropAt, type Move } from './row-moves.ts';
 export const UNFOLDED: TreeShape = { folded: false, except: [] };
 export const FOLDED: TreeShape = { folded: true, except: [] };
 
-/** Place of a row in the tree. */
+/** Position of a row in the tree. */
 interface TreePlace {
-  /** Ids of the items that it is below, from the root. */
+  /** Ids of its ancestors, from the root. */
   readonly above: readonly string[];
-  /** Number of items directly below it. */
+  /** Number of its children. */
   readonly children: number;
-  /** Whether what is below it is shown; undefined when there is nothing, or it is shown in any case. */
+  /** Whether its children are shown; undefined when there are none, or when they are always shown. */
   readonly fold: 'open' | 'folded' | undefined;
 }
 
@@ -23,12 +23,12 @@ export function rootParent(menu: Menu): string {
   return menu.props.parent?.default ?? 'global';
 }
 
-/** Trees are how most menus with parents are read; where the order counts, the list is. */
+/** The default: most menus with parents are shown as a tree; menus in which the order matters are shown as a list. */
 export function usualTree(menu: Menu): TreeShape | null {
   return isTree(menu) && menu.kind !== 'ordered' ? UNFOLDED : null;
 }
 
-/** The place of a row; undefined while the menu is shown as a list. */
+/** The position of a row; undefined while the menu is shown as a list. */
 export function treePlace(row: Row): TreePlace | undefined {
   const above = row['.above'];
   if (above === undefined) return undefined;
@@ -41,7 +41,7 @@ export function treePlace(row: Row): TreePlace | undefined {
   };
 }
 
-/** Folds an item that is open, and opens one that is folded. */
+/** Folds an unfolded item, and unfolds a folded one. */
 export function toggled({ folded, except }: TreeShape, id: string): TreeShape {
   const rest = except.filter((each) => each !== id);
   return { folded, except: rest.length < except.length ? rest : [...except, id] };
@@ -62,29 +62,29 @@ export function whyNotBelow(rows: readonly Row[], parent: Row): string | undefin
   return undefined;
 }
 
-/** Effect of a drop at a place. */
+/** Effect of a drop at a position. */
 export type Drop =
-  /** Make the rows children of the row at `index`. */
+  /** Makes the rows children of the row at `index`. */
   | { readonly kind: 'below'; readonly index: number; readonly parent: string }
-  /** Take the rows out to the root. */
+  /** Moves the rows to the root. */
   | { readonly kind: 'root' }
-  /** Put the rows among their siblings, before the row at `index`. */
+  /** Moves the rows among their siblings, before the row at `index`. */
   | { readonly kind: 'move'; readonly index: number; readonly move: Move }
-  /** No effect, and the reason. */
+  /** No effect, with the reason. */
   | { readonly kind: 'none'; readonly index: number; readonly why: string };
 
-/** Part of the height of a row, at its upper and its lower edge, that means the gap beside it. */
+/** Share of the height of a row, at its upper and lower edge, in which a drop refers to the gap next to the row. */
 const EDGE = 0.25;
 
 /**
  * Effect of a drop of rows.
  *
  * @param lines the loaded rows in order
- * @param moved rows that are dragged, in their order; those that are not loaded with their id alone
- * @param index position of the row under the pointer in `lines`, beyond which it is not loaded; undefined below the
- *   last row of the list
- * @param share how far down in that row the pointer is, 0 to 1
- * @param order what counts of the order of siblings: it `matters`, and `ended` when `lines` reach to the end of the list
+ * @param moved the dragged rows, in their order; rows that are not loaded have only an id
+ * @param index index in `lines` of the row under the pointer, which may be beyond its end, where rows are not loaded;
+ * undefined below the last row of the list
+ * @param share relative position of the pointer in that row, 0 at its top to 1 at its bottom
+ * @param order `matters`: whether the order of siblings matters; `ended`: whether `lines` reach the end of the list
  */
 export function dropOf(
   lines: readonly Row[],
@@ -99,7 +99,7 @@ export function dropOf(
       : { kind: 'root' };
   }
   const parent = lines[index];
-  // The row there is not loaded yet.
+  // The row at this position is not loaded yet.
   if (parent === undefined) return { kind: 'none', index, why: '' };
   if (matters && (share < EDGE || share > 1 - EDGE)) {
     const gap = share < EDGE ? index : index + 1;
@@ -113,7 +113,7 @@ export function dropOf(
   return there ? { kind: 'none', index, why: '' } : { kind: 'below', index, parent: idOf(parent) };
 }
 
-/** A move into a gap between siblings of the rows; undefined when the gap is between others. */
+/** A move into a gap between siblings of the rows; undefined if other rows are next to the gap. */
 function moveInto(lines: readonly Row[], moved: readonly Row[], gap: number): Move | 'stay' | undefined {
   if (moved.some((row) => treePlace(row) === undefined)) return undefined;
   const parents = new Set(moved.map((row) => treePlace(row)?.above.at(-1)));
@@ -125,7 +125,7 @@ function moveInto(lines: readonly Row[], moved: readonly Row[], gap: number): Mo
   let at: number;
   if (after !== undefined && isSibling(after)) at = siblings.indexOf(idOf(after));
   else {
-    // Behind the last sibling and all that is below it.
+    // After the last sibling and all its descendants.
     const last = siblings.at(-1) ?? '';
     const reaches = (row: Row | undefined) =>
       row !== undefined && (idOf(row) === last || treePlace(row)?.above.includes(last) === true);
@@ -135,14 +135,14 @@ function moveInto(lines: readonly Row[], moved: readonly Row[], gap: number): Mo
   return dropAt(siblings, moved.map(idOf), at) ?? 'stay';
 }
 
-/** The sibling above a row, of those that are loaded: the one that it can go below. */
+/** The previous sibling of a row, if it is loaded: the row can become its child. */
 export function siblingAbove(lines: readonly Row[], row: Row): Row | undefined {
   const parent = treePlace(row)?.above.at(-1);
   const at = lines.findIndex((each) => idOf(each) === idOf(row));
   return lines.slice(0, Math.max(at, 0)).findLast((each) => treePlace(each)?.above.at(-1) === parent);
 }
 
-/** Moves the rows one place up or down among their siblings, of those that are loaded; undefined at the end. */
+/** Moves the rows up or down by one among their loaded siblings; undefined at the end. */
 export function stepAmongSiblings(lines: readonly Row[], moved: readonly Row[], by: -1 | 1): Move | undefined {
   const parents = new Set(moved.map((row) => treePlace(row)?.above.at(-1)));
   if (parents.size !== 1) return undefined;

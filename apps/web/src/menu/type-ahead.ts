@@ -1,11 +1,11 @@
-/** Typing letters goes to the first row that begins with them, in the column that the list is sorted by. */
+/** Typing letters moves to the first row that begins with them, in the column by which the list is sorted. */
 import type { Menu } from '@tollway/schema';
 import { live as socket } from '../api/live.ts';
 import { countOf, type LiveMenu } from '../api/live-menu.ts';
 import { cellText } from './cells/text.ts';
 import type { Column } from './columns.ts';
 
-/** Pause after which the next key begins a new word, ms. */
+/** Pause after which the next key begins a new text, ms. */
 const PAUSE_MS = 800;
 
 export class TypeAhead {
@@ -19,7 +19,7 @@ export class TypeAhead {
     this.#live = live;
   }
 
-  /** Takes a key and reports the position of the row to go to, if there is one. */
+  /** Handles a key and reports the position of the row to move to, if there is one. */
   type(key: string, columns: readonly Column[], go: (index: number) => void): void {
     const now = performance.now();
     this.#typed = now - this.#at > PAUSE_MS ? key : this.#typed + key;
@@ -40,7 +40,8 @@ export class TypeAhead {
       return;
     }
     if (by === undefined || state.order.length === state.matched) return;
-    // The rows that stand before the text in a sorted list are those that are less, or more, than it.
+    // The position is the number of rows before the text in the order of the list: those with lesser (or greater)
+    // values.
     const op = query.sort?.desc === true ? 'more' : 'less';
     const typed = this.#typed;
     const others = query.filter[by];
@@ -48,7 +49,7 @@ export class TypeAhead {
     const before = { ...query, filter: { ...query.filter, [by]: [...tests, { op, value: typed } as const] } };
     countOf(socket, this.#menu.path, before)
       .then((count) => typed === this.#typed && count < this.#live.state.matched && go(count))
-      // A text that is no value of the column leads nowhere.
+      // A text that is no value of the column moves nowhere.
       .catch(() => {});
   }
 }

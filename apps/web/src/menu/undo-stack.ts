@@ -1,4 +1,4 @@
-/** The changes that this page has made since it was loaded, for Ctrl+Z and Ctrl+Y. Pure. */
+/** Changes that this page has made since it was loaded, for Ctrl+Z and Ctrl+Y. Pure. */
 
 /** A change that can be undone. */
 interface UndoableChange {
@@ -7,7 +7,7 @@ interface UndoableChange {
   readonly text: string;
 }
 
-/** A change without a response: whether it was made, and can be undone, is unknown. */
+/** A change without a response: it is unknown whether it was made. */
 interface UnconfirmedChange {
   readonly revision: undefined;
   /** `Remove 3 items from Filter Rules` */
@@ -17,7 +17,7 @@ interface UnconfirmedChange {
 export class UndoStack {
   #done: readonly (UndoableChange | UnconfirmedChange)[] = [];
   #undone: readonly UndoableChange[] = [];
-  /** Revisions of which an attempt to undo them has failed. */
+  /** Revisions whose undo has failed. */
   #failed: ReadonlySet<number> = new Set();
   readonly #listeners = new Set<() => void>();
 
@@ -38,27 +38,27 @@ export class UndoStack {
     this.#notify();
   }
 
-  /** Notes a change that was tried, and may have been done. It stands before what is older until it is {@link dismiss}ed. */
+  /** Records a change that may have been made. It precedes older changes until it is {@link dismiss}ed. */
   pushUnconfirmed(text: string): void {
     this.#done = [...this.#done, { revision: undefined, text }];
   }
 
-  /** Forgets a change of unknown outcome after the user was informed. */
+  /** Removes a change of unknown outcome after the user was informed. */
   dismiss(unconfirmed: UnconfirmedChange): void {
     this.#done = this.#done.filter((change) => change !== unconfirmed);
   }
 
-  /** The newest change that has not been undone, or may not have been. */
+  /** The newest change that has not been undone, or might not have been. */
   get last(): UndoableChange | UnconfirmedChange | undefined {
     return this.#done.at(-1);
   }
 
-  /** The change that was undone last, with the revision of the undo. */
+  /** The change that was undone last; its revision is that of the undo. */
   get lastUndone(): UndoableChange | undefined {
     return this.#undone.at(-1);
   }
 
-  /** Records that the revision `by` has undone a revision. An undo of that is a redo. */
+  /** Records that the revision `by` has undone a revision. Undoing `by` is a redo. */
   recordUndo(revision: number, by: number | undefined, text: string): void {
     const again = this.#undone.some((change) => change.revision === revision);
     this.drop(revision);
@@ -68,12 +68,15 @@ export class UndoStack {
     this.#notify();
   }
 
-  /** The undo of a revision has failed. It stays the next one: what is older counts on the rows before it. */
+  /**
+   * Records that the undo of a revision has failed. It remains the next one to undo, as older changes depend on its
+   * rows.
+   */
   recordFailure(revision: number): void {
     this.#failed = new Set([...this.#failed, revision]);
   }
 
-  /** Whether an attempt has failed; one without an answer may have been done all the same. */
+  /** Whether an attempt has failed. An attempt without a response may have succeeded nevertheless. */
   hasFailed(revision: number): boolean {
     return this.#failed.has(revision);
   }

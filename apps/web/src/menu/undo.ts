@@ -1,4 +1,4 @@
-/** Messages about changes that were made here, and their undo: from the message, by key, from the history. */
+/** Messages about changes of this page, and their undo: from the message, by key, and from the history. */
 import { useSyncExternalStore } from 'react';
 import { pendingSettled } from '../api/pending.ts';
 import { RequestError, Unanswered } from '../api/rest.ts';
@@ -9,10 +9,10 @@ import { UndoStack } from './undo-stack.ts';
 
 const stack = new UndoStack();
 
-/** Key of the message with Undo: only the newest change offers it; the others are in the history. */
+/** Key of the message with Undo: only the newest change offers it; older ones are in the history. */
 const KEY = 'change';
 
-/** The last action if it cannot be undone: Ctrl+Z must not undo an earlier one in its place. */
+/** Text of the last action, if it cannot be undone: Ctrl+Z must not undo an earlier one instead. */
 let final: string | undefined;
 
 /** Clears the changes of this page, e.g. when another user logs in. */
@@ -24,8 +24,8 @@ export function clearUndoStack(): void {
 
 /**
  * Shows a message about a change, with a button to undo it.
- * @param revision the one it made; undefined for what is no configuration, and then there is no Undo
- * @param stored the part of the change that is in the revision, if that is not all; the text after its undo
+ * @param revision revision of the change; undefined for a change outside of the configuration, which cannot be undone
+ * @param stored text after the undo, if only a part of the change is in the revision
  */
 export function notifyChange(text: string, revision: number | undefined, stored = text): void {
   final = revision === undefined ? text : undefined;
@@ -38,8 +38,8 @@ export function notifyChange(text: string, revision: number | undefined, stored 
 }
 
 /**
- * Waits for a change. When no answer comes, Ctrl+Z knows that it may have been made.
- * @param text what was tried: `Remove 3 items from Filter Rules`
+ * Waits for a change. If there is no response, it is recorded as a change that may have been made.
+ * @param text description of the attempt: `Remove 3 items from Filter Rules`
  */
 export async function trackChange<T>(text: string, change: Promise<T>): Promise<T> {
   try {
@@ -59,15 +59,15 @@ function offerUndo(text: string, revision: number, stored: string): void {
   });
 }
 
-/** One after the other: each counts on the rows that the one before it left. */
+/** Undos run one after the other, as each depends on the rows that the previous one left. */
 let queue: Promise<unknown> = Promise.resolve();
 
-/** Undoes a revision. Returns the revision that did it. */
+/** Undoes a revision. Returns the revision that undid it. */
 type Undo = (revision: number) => Promise<number | undefined>;
 
 /**
  * Undoes a revision, and offers to redo it. True on success; otherwise it remains the next one to undo.
- * @param undo the request that does it
+ * @param undo sends the request
  */
 export function revert(
   revision: number,
@@ -97,7 +97,7 @@ export function revert(
   return next;
 }
 
-/** Undoes a revision, unless an attempt that seemed to fail has done so: its answer may have been lost. */
+/** Undoes a revision, unless an attempt that seemed to fail has already done so: its response may have been lost. */
 async function undoOnce(revision: number, undo: Undo): Promise<number | undefined> {
   const before = stack.hasFailed(revision) ? await undoneBy(revision) : undefined;
   return before ?? undo(revision);
@@ -110,7 +110,7 @@ export function useIsUndoable(revision: number | undefined): boolean {
   return useSyncExternalStore(subscribe, () => revision !== undefined && stack.has(revision));
 }
 
-/** Shows why a revision was not undone. The message stays, as the cause may be temporary. */
+/** Shows why a revision was not undone. The message remains, as the cause may be temporary. */
 function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone', error: unknown): void {
   const lost = error instanceof RequestError && error.status === 0;
   const why = lost ? UNDO_LOST : messageOf(error);
@@ -126,13 +126,13 @@ function notifyFailure(revision: number, text: string, done: 'Undone' | 'Redone'
   });
 }
 
-/** Another attempt asks the history first: {@link undoOnce}. */
+/** Text after a lost response. Another attempt first checks the history: {@link undoOnce}. */
 const UNDO_LOST = 'no answer came, so it is not known. Try Again looks first whether it was done.';
 
-/** Responses that mean that the router has examined the revision and refuses its undo. */
+/** Status codes with which the router refuses an undo after it has examined the revision. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404]);
 
-/** Leaves a change as it is, and shows what replaces it. */
+/** Drops a change from the stack without undoing it, and shows the change that is next. */
 function skip(revision: number, text: string, done: 'Undone' | 'Redone'): void {
   stack.drop(revision);
   const [next, what] = done === 'Undone' ? [stack.last, 'undo'] : [stack.lastUndone, 'redo'];
@@ -140,12 +140,12 @@ function skip(revision: number, text: string, done: 'Undone' | 'Redone'): void {
   showToast({ kind: 'info', key: KEY, text: `Skipped: ${text} ${then}` });
 }
 
-/** Keys that were pressed: what one of them does decides what is the last change for the next. */
+/** Resolves when the commands of earlier keys have finished: they determine the last change for the next key. */
 let keys: Promise<unknown> = Promise.resolve();
 
 /** Undoes the last change of this page (Ctrl+Z), or redoes the last undone one (Ctrl+Y). */
 export function undoByKey(what: 'undo' | 'redo'): void {
-  // The key means changes made before it, also those that the router has not answered yet.
+  // The key applies to changes made before it, including those without a response so far.
   const before = pendingSettled();
   keys = keys.then(async () => {
     await before;
@@ -170,7 +170,7 @@ export function undoByKey(what: 'undo' | 'redo'): void {
   });
 }
 
-/** Tells why the newest change is left as it is, and what the next Ctrl+Z undoes. */
+/** Shows why the newest change cannot be undone, and what the next Ctrl+Z undoes. */
 function notifyNotUndone(why: string): void {
   const next = stack.last === undefined ? '' : ` Next to undo: ${stack.last.text}`;
   showToast({ kind: 'info', key: KEY, text: why + next });
@@ -185,7 +185,7 @@ function nothingTo(what: 'undo' | 'redo'): string {
   return `${state} System ▸ History has older changes.`;
 }
 
-/** Command of Ctrl+Z and Ctrl+Y outside of fields, whose own undo they are. */
+/** Command of Ctrl+Z and Ctrl+Y outside of text fields, which have their own undo. */
 export function undoKey(event: KeyboardEvent): 'undo' | 'redo' | undefined {
   const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event;
   if (!(ctrlKey || metaKey) || altKey) return undefined;

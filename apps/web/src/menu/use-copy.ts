@@ -21,7 +21,7 @@ interface Copied {
 export interface Copy {
   /** Writes the selected rows to the clipboard. */
   readonly toClipboard: () => void;
-  /** Handles the event `copy` of the browser. */
+  /** Handles the browser's `copy` event. */
   readonly onCopy: (event: ClipboardEvent) => void;
 }
 
@@ -42,7 +42,7 @@ export function useCopy(
     return rows.length === selection.ids.size ? rowsText(columns, rows) : undefined;
   }
 
-  /** Copies the selected rows after those that are not loaded have been fetched. */
+  /** Copies the selected rows after the missing ones have been fetched. */
   async function copyFetched() {
     try {
       if ((await latest.current.pending.current) === false) return;
@@ -65,7 +65,7 @@ export function useCopy(
       scroller.current?.focus({ preventScroll: true });
     },
     onCopy(event) {
-      // Text that was marked with the mouse is copied by the browser.
+      // Text that is selected with the mouse is copied by the browser.
       if (window.getSelection()?.isCollapsed === false || latest.current.selection.ids.size === 0) return;
       event.preventDefault();
       const text = selectedText();

@@ -26,46 +26,49 @@ import {
   withSentValues,
 } from './form-response.ts';
 
-/** Result of sending; `typed-since`: it was taken, and more was typed before the answer came. */
+/** Result of sending. `typed-since`: the request succeeded, and more was typed before the response. */
 export type SendResult = 'refused' | 'taken' | 'typed-since';
 
 export interface Form {
-  /** The item: as in the live feed, or as in the last response while the feed is older than that. */
+  /** The item by the live feed, or by the last response while the feed is older. */
   readonly base: Row;
   readonly edits: Edits;
   readonly errors: Errors;
-  /** Number of times that sending failed; those errors must be seen, unlike those of a field that was just left. */
+  /** Number of failed requests. Their errors must come into view, unlike those of a field that was just left. */
   readonly failedSends: number;
   readonly busy: boolean;
   readonly dirty: boolean;
-  /** Some of it was typed after the last request went out: who sent that may take it for stored. */
+  /** True when something was typed after the last request was sent: the user may assume that it is stored. */
   readonly editedSinceSend: boolean;
-  /** Values that others gave edited properties meanwhile; empty for one that they unset. */
+  /** Values that other users have stored for edited properties meanwhile; empty for a property that was unset. */
   readonly conflicts: Readonly<Record<string, string>>;
   change(name: string, value: string | undefined): void;
   /** Validates a field that the user has left. */
   blur(name: string): void;
   reset(): void;
   /**
-   * Sends what was changed, if anything was. What is typed meanwhile stays.
-   * @param save gives the item as it was answered, where it was
+   * Sends the changes, if there are any. Values typed meanwhile are kept.
+   * @param save sends the request; returns the item of the response, if there is one
    */
   send(save: (body: Readonly<Record<string, string>>) => Promise<Row | undefined>): Promise<SendResult>;
 }
 
-/** True while all edits in the form are on their way to the router: they are neither lost nor stored yet. */
+/** True while all edits of the form are being sent: they are neither lost nor stored yet. */
 export const isSending = (form: Form): boolean => form.busy && !form.editedSinceSend;
 
-/** A form of what may only be looked at: the values are those of the router, whatever was being edited before. */
+/** A read-only form: it shows the router's values, whatever was edited before. */
 export const withoutEdits = (form: Form): Form => ({ ...form, edits: {}, errors: {}, conflicts: {} });
 
-/** A form of an item that is gone: nothing that others gave it can be overwritten any more. */
+/** A form of an item that no longer exists: values of other users cannot be overwritten any more. */
 export const withoutConflicts = (form: Form): Form => ({ ...form, conflicts: {} });
 
-/** Time for which the live feed of an item may be older than a response, ms; after that the feed counts. */
+/**
+ * Maximum time for which the live feed of an item may be older than a response, ms; after that the feed takes
+ * precedence.
+ */
 const BEHIND_MS = 10_000;
 
-/** @param liveRow the item as in the live feed; empty before it is added */
+/** @param liveRow the item by the live feed; empty before it is added */
 export function useForm(menu: Menu, liveRow: Row, isNew: boolean, initial: Edits = {}): Form {
   const [edits, setEdits] = useState<Edits>(initial);
   const [origins, setOrigins] = useState<Readonly<Record<string, string | undefined>>>({});
@@ -73,7 +76,7 @@ export function useForm(menu: Menu, liveRow: Row, isNew: boolean, initial: Edits
   const [busy, setBusy] = useState(false);
   const [failedSends, setFailedSends] = useState(0);
   const [editedSinceSend, setEditedSinceSend] = useState(false);
-  /** Edits since the request went out; undefined while none is under way. */
+  /** Edits since the request was sent; undefined while no request is pending. */
   const typed = useRef<Map<string, string | undefined>>(undefined);
   const [acknowledged, setAcknowledged] = useState<Acknowledged>();
   const base = useMemo(() => withAcknowledged(liveRow, acknowledged), [liveRow, acknowledged]);
@@ -130,7 +133,7 @@ export function useForm(menu: Menu, liveRow: Row, isNew: boolean, initial: Edits
       setEditedSinceSend(false);
     },
     async send(save) {
-      // Its buttons stay focusable meanwhile: one that was disabled would lose the focus to the page.
+      // The buttons stay focusable meanwhile: a disabled button would lose the focus to the page.
       if (busy) return 'refused';
       const trimmed = trimmedEdits(menu, edits);
       setEdits(trimmed);

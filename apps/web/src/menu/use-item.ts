@@ -1,4 +1,4 @@
-/** The item behind a dialog or a settings form, kept up to date. */
+/** The item of a dialog or a settings form, updated by the live feed. */
 import type { Menu } from '@tollway/schema';
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import { live as socket } from '../api/live.ts';
@@ -9,16 +9,16 @@ import { NOT_KNOWN } from './TableFooter.tsx';
 
 type LiveItem =
   | { readonly state: 'loading' }
-  /** Whether it is there is not known now. */
+  /** It is unknown whether the item exists. */
   | { readonly state: 'unknown'; readonly why: string }
-  /** `removed`: it was there and is not any more, or never was; else it cannot be read. */
+  /** `removed`: the item no longer exists, or never did; otherwise it cannot be read. */
   | { readonly state: 'missing'; readonly why: string; readonly removed: boolean }
   | { readonly state: 'here'; readonly row: Row };
 
 const LOADING: LiveItem = { state: 'loading' };
 const UNKNOWN: LiveItem = { state: 'unknown', why: `${NOT_KNOWN}.` };
 
-/** One item by id, or the only one of a settings menu; for null nothing is subscribed, as the item does not exist yet. */
+/** One item by id, or the only one of a settings menu; null: the item does not exist yet, and nothing is subscribed. */
 export function useItem(menu: Menu, id: string | undefined | null): LiveItem {
   const live = useMemo(() => {
     const filter: Record<string, string> = id === undefined || id === null ? {} : { '.id': id };

@@ -1,4 +1,4 @@
-/** Ranges of rows, selected with Shift; also when the row that they began at has been scrolled out of what is loaded. */
+/** Ranges of rows, selected with Shift, even if the first row of the range is no longer loaded. */
 import type { Menu } from '@tollway/schema';
 import { type RefObject, useRef } from 'react';
 import { flushSync } from 'react-dom';
@@ -12,17 +12,17 @@ interface Owner {
   readonly onSelect: (selection: Selection) => void;
 }
 
-/** A range whose beginning only the router knows the place of. */
+/** A range whose start is not loaded, so that only the router knows its position. */
 interface Far {
   readonly id: string;
   readonly keep: boolean;
-  /** Selection until the range is known. */
+  /** Selection until the range has arrived. */
   readonly meanwhile: Selection;
 }
 
 const isSameList = (a: Query, b: Query): boolean => a.find === b.find && a.filter === b.filter && a.sort === b.sort;
 
-/** Gives what selects from the anchor to a row; `order` is that of the loaded rows. */
+/** Returns a function that selects from the anchor to a row; `order`: order of the loaded rows. */
 export function useRange(
   menu: Menu,
   live: LiveMenu,
@@ -32,7 +32,7 @@ export function useRange(
   const wanted = useRef<Far>(undefined);
   const asking = useRef<Promise<boolean>>(undefined);
 
-  /** The router is asked once at a time, however fast a held key goes on. False when it does not answer. */
+  /** Requests the range; one request at a time, even if a key is held. False when the router does not answer. */
   async function ask(): Promise<boolean> {
     try {
       while (wanted.current !== undefined) {
@@ -41,7 +41,7 @@ export function useRange(
         const far: Far | undefined = wanted.current;
         wanted.current = undefined;
         const { selection, onSelect } = owner.current;
-        // A later selection or query replaces this one.
+        // A later selection or query supersedes this one.
         if (far === undefined || !isSameList(live.query, query)) return true;
         if (selection.focus !== far.meanwhile.focus || selection.anchor !== far.meanwhile.anchor) return true;
         flushSync(() => onSelect(extendTo(selection, ids, far.id, far.keep)));

@@ -1,27 +1,33 @@
-/** Rows of a table, dragged by mouse or pen. A mark shows where they would go; the list comes to the pointer. */
+/**
+ * Dragging of table rows by mouse or pen. A mark shows the target position; the list scrolls when the pointer is at its
+ * edge.
+ */
 import { type PointerEvent, type RefObject, useEffect, useRef } from 'react';
 import type { Row } from '../api/row.ts';
 import type { GridView } from './grid-view.ts';
 import { dropAt, type Move } from './row-moves.ts';
 import { type Drop, dropOf } from './tree.ts';
 
-/** Pixels that the pointer moves before a press becomes a drag. */
+/** Distance that the pointer moves before a press becomes a drag, px. */
 const DRAG_PX = 5;
-/** Distance above or below the list at which the pointer still means it: there it scrolls fast, px. */
+/**
+ * Maximum distance of the pointer above or below the list, px; within it the list scrolls fast, beyond it a drop has no
+ * effect.
+ */
 const AROUND_PX = 48;
-/** Height of the line between rows, px. */
+/** Height of the line that marks a gap between rows, px. */
 const LINE_PX = 3;
 
-/** Whether a drag has left the list: a drop outside moves nothing. */
+/** Whether the pointer has left the list during a drag: a drop outside moves nothing. */
 export function hasLeft(list: Pick<DOMRect, 'left' | 'right' | 'top' | 'bottom'>, x: number, y: number): boolean {
   return x < list.left || x > list.right || y < list.top - AROUND_PX || y > list.bottom + AROUND_PX;
 }
 
 interface Drag {
-  /** Rows that move, in their order. */
+  /** Rows to move, in their order. */
   readonly ids: readonly string[];
   readonly y: number;
-  /** Reason why the rows cannot be moved now; shown while they are dragged. */
+  /** Reason why the rows cannot be moved now; shown during the drag. */
   readonly why: string | undefined;
   active: boolean;
   gap: number;
@@ -30,7 +36,7 @@ interface Drag {
 
 /** State and actions of a drag in a tree. */
 interface TreeDrag {
-  /** The order of siblings matters. */
+  /** Whether the order of siblings matters. */
   readonly ordered: boolean;
   readonly row: (id: string) => Row | undefined;
   readonly onDrop: (ids: readonly string[], drop: Drop) => void;
@@ -40,12 +46,12 @@ interface Options {
   readonly view: RefObject<GridView | undefined>;
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly line: RefObject<HTMLDivElement | null>;
-  /** Rows at the start of the list that stay there. */
+  /** Number of rows at the start of the list that cannot be moved. */
   readonly fixed: () => number;
   readonly onMove: (move: Move) => void;
-  /** Rows were dropped that cannot be moved now. */
+  /** Called when rows were dropped that cannot be moved now. */
   readonly onRefused: (why: string) => void;
-  /** Places of the rows in a tree. */
+  /** The tree, if the rows are shown as one. */
   readonly tree: () => TreeDrag | undefined;
 }
 
@@ -63,13 +69,13 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
     return moving;
   }
 
-  /** Draws the mark: a line, a box around a row, or a box that says why not. */
+  /** Draws the mark: a line, a box around a row, or a box with the reason of a refusal. */
   function mark(kind: 'line' | 'box' | 'refusal', y: number, height: number, text = '') {
     const element = line.current;
     if (element === null) return;
     element.hidden = false;
     element.dataset.kind = kind;
-    // As wide as what is in view of a table that scrolls sideways.
+    // As wide as the visible part of a table that scrolls sideways.
     element.style.insetInlineStart = `${scroller.current?.scrollLeft ?? 0}px`;
     element.style.inlineSize = `${scroller.current?.clientWidth ?? 0}px`;
     element.style.blockSize = `${height}px`;
@@ -98,7 +104,7 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
     const rowsOf = (ids: readonly string[]) => ids.map((id) => row(id)).filter((each) => each !== undefined);
     const { index, share, y, height } = grid.viewport.rowAtPoint(clientY);
     const at = index === undefined ? undefined : index - grid.firstLoaded;
-    // Of rows that are not loaded their ids are known.
+    // For rows that are not loaded, only their ids are known.
     const moved = moving.ids.map((id) => row(id) ?? { '.id': id });
     const drop = dropOf(rowsOf(grid.order()), moved, at, share, {
       matters: ordered,
@@ -113,7 +119,7 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
   }
 
   return {
-    /** A press on rows that may be dragged, or of which dragging tells why not. */
+    /** Begins a possible drag; `why`: reason why the rows cannot be moved, shown during the drag. */
     press(event: PointerEvent, ids: readonly string[], why?: string) {
       drag.current = { ids, y: event.clientY, why, active: false, gap: -1, drop: undefined };
     },
@@ -140,12 +146,12 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
         if (moving.why !== undefined) aimAtNothing(grid, clientY, moving.why);
         else if (inTree === undefined) aimInList(grid, moving, clientY);
         else aimInTree(grid, moving, clientY, inTree);
-        // Near an edge the list comes to the pointer, also while it stands still.
+        // Near an edge the list keeps scrolling, even if the pointer does not move.
         if (grid.viewport.scrollTowards(clientY)) scrolling.current = requestAnimationFrame(aim);
       };
       aim();
     },
-    /** Ends a drag; true when there was one, so that the release is no click. */
+    /** Ends a drag; true when there was one, so that the release is not treated as a click. */
     release(): boolean {
       const moving = end();
       const grid = view.current;
@@ -159,7 +165,7 @@ export function useRowDrag({ view, scroller, line, fixed, onMove, onRefused, tre
       if (move !== undefined) onMove(move);
       return true;
     },
-    /** Drops nothing; true when there was a drag. */
+    /** Cancels a drag; true when there was one. */
     cancel: (): boolean => end()?.active === true,
   };
 }

@@ -1,4 +1,4 @@
-/** The selection of a table, without rows that are gone or filtered out: those must not be acted on. */
+/** The selection of a table, without rows that were removed or filtered out, as commands must not apply to those. */
 import type { Menu } from '@tollway/schema';
 import {
   type Dispatch,
@@ -17,40 +17,41 @@ import { showError } from '../ui/toasts.ts';
 import { flagLetters } from './cells/text.ts';
 import { excludeGone, inOrder, noSelection, retain, type Selection } from './selection.ts';
 
-/** Selected rows that are looked at for what may be done with them; more of them are distinguished by the server. */
+/** Maximum number of selected rows whose states are examined here; the states of more are left to the server. */
 const MAX_STATES = 500;
-/** Time after rows have come or gone until it is asked which of the selected ones that are not loaded are there, ms. */
+/**
+ * Delay after a change of the rows until the router is asked which selected rows outside of the loaded ones exist, ms.
+ */
 const ASK_MS = 2_000;
-/** Additional interval per row of the list, ms: of a long list it is requested less often. */
+/** Additional delay per row of the list, ms: long lists are requested less often. */
 const ASK_ROW_MS = 0.5;
 
 export interface TableSelection {
   readonly selection: Selection;
   readonly select: Dispatch<SetStateAction<Selection>>;
   /**
-   * Rows that are to be selected, or to stay so, once the router has listed them: what is done with the selection waits
-   * until then, and is not done when it is false, as the router has not.
+   * Pending request for the ids of rows to select. Commands on the selection wait for it, and are not run if it
+   * resolves to false, as the router did not answer.
    */
   readonly pending: RefObject<Promise<boolean> | undefined>;
   /** Selected ids in the order of the list. */
   chosen(): readonly string[];
-  /** Selected rows that are loaded, with their values of this moment. */
+  /** Selected rows that are loaded, with their present values. */
   chosenRows(): readonly Row[];
 }
 
-/** True when all rows that pass the query are loaded; beyond the loaded rows nobody knows what is gone. */
+/** Whether all rows that pass the query are loaded; otherwise it is unknown which of the others still exist. */
 function isComplete({ state }: LiveMenu): boolean {
   return state.loaded && state.first === 0 && state.order.length === state.matched;
 }
 
-/** Ids of all items that Find and the filter let through, whatever a tree folds away. */
+/** Ids of all items that pass Find and the filter, including those in folded branches. */
 export const matchingIds = (menu: Menu, query: Query): Promise<readonly string[]> =>
   idsOf(socket, menu.path, { ...query, sort: null, tree: null });
 
 /**
- * Makes the selection wait for ids from the router, and takes them before anything else is done with it. That they do not come
- * is reported.
- * @param what name of what is done, for people
+ * Makes commands on the selection wait for ids from the router. A failure is reported.
+ * @param what description of the action, for people
  */
 export function awaitListing(
   pending: TableSelection['pending'],
@@ -84,7 +85,7 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
     let known = live.loadedQuery;
     let { total } = live.state;
     let asking: ReturnType<typeof setTimeout> | undefined;
-    /** Forgets what has gone, of rows that are not loaded. */
+    /** Deselects rows that no longer exist and are not loaded. */
     const forgetGone = async () => {
       const loaded = new Set(live.shown);
       const far = [...latest.current.ids].filter((id) => !loaded.has(id));
@@ -93,7 +94,7 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       const gone = new Set(far.filter((id) => !there.has(id)));
       if (gone.size > 0) select((now) => excludeGone(now, gone));
     };
-    /** Asks the router for what passes now, as not all of it is loaded. */
+    /** Requests the ids that pass the query now, as not all rows are loaded. */
     const dropUnmatched = () => {
       const query = live.loadedQuery;
       const listing = Promise.resolve(pending.current).then(() => matchingIds(menu, query));
@@ -104,7 +105,7 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
       const wait = Math.max(ASK_MS, live.state.total * ASK_ROW_MS);
       asking = setTimeout(() => {
         asking = undefined;
-        // Without an answer the next command finds out.
+        // If there is no response, the next command detects missing rows.
         if (pending.current === undefined) forgetGone().catch(() => undefined);
       }, wait);
     };
@@ -130,7 +131,7 @@ export function useSelection(menu: Menu, live: LiveMenu): TableSelection {
   }, [menu, live]);
   const ids = () => inOrder(selection, live.shown);
   const rowsOf = (list: readonly string[]) => list.map((id) => live.row(id)).filter((row) => row !== undefined);
-  // Renders anew when a selected row becomes disabled, dynamic …, but not when its counters tick.
+  // Renders when a selected row becomes disabled, dynamic …, but not when its counters change.
   useSyncExternalStore(
     (changed) => live.subscribe(changed),
     () => {

@@ -1,4 +1,4 @@
-/** Actions of the commands of a table. Failures are shown; nothing is retried by itself. */
+/** Actions of the commands of a table. Failures are shown; nothing is retried automatically. */
 import type { Menu } from '@tollway/schema';
 import { useRef } from 'react';
 import { live as socket } from '../api/live.ts';
@@ -23,11 +23,11 @@ import { blockedReason, type CommandName, hasCommand, type TableState } from './
 import { type Drop, rootParent, siblingAbove, stepAmongSiblings, treePlace } from './tree.ts';
 import { awaitListing, matchingIds, type TableSelection } from './use-selection.ts';
 
-/** Values and position that the dialog of a new item starts from. */
+/** Initial values and position of a new item. */
 export interface NewItem {
-  /** Id of the item whose values it takes. */
+  /** Id of the item whose values are copied. */
   readonly copy?: string;
-  /** Id of the item that it goes before; to the end without one and without the one it goes after. */
+  /** Id of the item before which it is inserted; without it and without `after` it is appended. */
   readonly before?: string;
   readonly after?: string;
 }
@@ -36,19 +36,19 @@ interface Options {
   readonly menu: Menu;
   readonly live: LiveMenu;
   readonly selected: TableSelection;
-  /** The menu is shown as a tree. */
+  /** True when the menu is shown as a tree. */
   readonly tree: boolean;
   readonly onOpen: (id: string) => void;
   readonly onAdd: (start?: NewItem) => void;
-  /** Commands that are the table's own: `find`, `columns`, `comment`, `tree` … */
+  /** Runs commands that the table itself implements: `find`, `columns`, `comment`, `tree` … */
   readonly show: (name: CommandName) => void;
-  /** Asks which item others are to be below. */
+  /** Opens the dialog for the new parent of items. */
   readonly askParent: (moved: ReparentedItems) => void;
-  /** Asks before many items are removed, and before users disable themselves. */
+  /** Opens the confirmation before many items are removed, and before users disable themselves. */
   readonly ask: (confirmation: RemoveConfirmation) => void;
 }
 
-/** Rows at the start of an ordered list that the system made: they stay on top. */
+/** Number of dynamic rows at the start of an ordered list, which stay there. */
 export function fixedRows(menu: Menu, live: LiveMenu): number {
   if (!menu.commands.has('move') || live.state.first > 0) return 0;
   const { shown } = live;
@@ -57,7 +57,7 @@ export function fixedRows(menu: Menu, live: LiveMenu): number {
 }
 
 export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, show, askParent, ask }: Options) {
-  /** Items that are being removed: pressed again and again, Delete means it once. */
+  /** Items that are being removed: pressing Delete repeatedly removes them once. */
   const removing = useRef<ReadonlySet<string>>(undefined);
   const moves = useRef(Promise.resolve());
   const commands = useRef<Promise<unknown>>(Promise.resolve());
@@ -71,8 +71,9 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   };
 
   /**
-   * Does something with those of some items that are still there, and that Find and the filter let through; false when none
-   * is, or nobody knows. Of those that are not loaded nobody here hears when somebody removes or changes them.
+   * Runs an action on those of some items that still exist and pass Find and the filter; false when there are none, or
+   * when this is unknown. The router must be asked about items that are not loaded, as their removals and changes are
+   * not reported to this page.
    */
   async function withPresent(
     ids: readonly string[],
@@ -96,15 +97,15 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return false;
   }
 
-  /** Runs an action as a command: after earlier commands, and before an Undo of it. */
+  /** Runs an action as a command: after earlier commands, and before a later Undo. */
   function commandOn(ids: readonly string[], act: (ids: readonly string[]) => Promise<boolean>): Promise<boolean> {
     const done = trackPending(commands.current.then(() => withPresent(ids, act)));
-    // A failed command does not stop the next ones.
+    // A failed command does not prevent the next ones.
     commands.current = done.catch(() => undefined);
     return done;
   }
 
-  /** The rows with these ids, also those that are not loaded; undefined when the router does not tell, which is said. */
+  /** The rows with these ids, loaded or not; undefined when the router does not answer, which is reported. */
   async function knownRows(ids: readonly string[], properties: readonly string[], what: string) {
     try {
       return await rowsWith(menu, live, ids, properties);
@@ -117,7 +118,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   const notifyRefused = (name: CommandName, why: string) =>
     showToast({ kind: 'info', key: 'refused', text: `${commandLabel(name)}: ${why}.` });
 
-  /** As {@link knownRows}, for rows that are to be removed; undefined, with a message, when one of them cannot be. */
+  /** Like {@link knownRows}, for rows to remove; undefined, with a message, when one of them cannot be removed. */
   async function removable(ids: readonly string[]) {
     try {
       const why = await removalBlockedReason(menu, live, ids);
@@ -135,7 +136,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     if (rows !== undefined && rows.length > 0) askParent({ ids, rows });
   }
 
-  /** Removes what is selected, or asks first. */
+  /** Removes the selected items, after a confirmation if one is needed. */
   async function removeChosen(ids: readonly string[]): Promise<boolean> {
     const rows = await removable(ids);
     if (rows === undefined) return false;
@@ -154,7 +155,10 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return true;
   }
 
-  /** Removes items. Nothing is selected then, so that no second Delete takes more; but for what was selected meanwhile. */
+  /**
+   * Removes items and deselects them, so that another Delete removes no further items. Items that were selected
+   * meanwhile stay selected.
+   */
   async function remove(ids: readonly string[], lost: readonly string[] = []): Promise<boolean> {
     const gone = new Set(ids);
     const order = live.shown;
@@ -169,11 +173,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     return true;
   }
 
-  /** Gives items a comment. */
+  /** Sets the comment of items. */
   const comment = (ids: readonly string[], text: string): Promise<boolean> =>
     commandOn(ids, (present) => runOn(menu, 'comment', present, { comment: text }));
 
-  /** Does what was asked about. */
+  /** Runs the command that the user has confirmed. */
   function runConfirmed({ command, ids, lost }: RemoveConfirmation) {
     void commandOn(ids, (present) => (command === 'remove' ? remove(present, lost) : runOn(menu, command, present)));
   }
@@ -182,9 +186,9 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     if (move === undefined || live.query.sort !== null) return;
     const rows = move.ids.map((id) => live.row(id)).filter((row) => row !== undefined);
     if (rowsBlockedReason(menu, 'move', rows, move.ids.length) !== undefined) return;
-    // In a tree rows go with all that is below them, which the server knows.
+    // In a tree rows move together with their descendants, which only the server knows.
     const settled = tree ? () => {} : live.reorder((order) => reordered(order, move));
-    // Moves run one after the other: each is based on the order that the one before made.
+    // Moves run one after the other, as each is based on the order that the previous one made.
     moves.current = trackPending(
       moves.current.then(async () => {
         const moved = await moveItems(menu, move);
@@ -196,7 +200,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
 
   const lines = () => live.shown.map((id) => live.row(id)).filter((row) => row !== undefined);
 
-  /** Does what a drop in the tree means. */
+  /** Runs the effect of a drop in the tree. */
   function drop(ids: readonly string[], what: Drop) {
     const rows = ids.map((id) => live.row(id)).filter((row) => row !== undefined);
     if (what.kind === 'move') moveTo(what.move);
@@ -208,7 +212,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
     } else if (what.why !== '') showToast({ kind: 'error', text: `Not moved: ${what.why}.` });
   }
 
-  /** One level down or up: below the sibling above, or beside the parent. */
+  /** Moves rows one level down (below the previous sibling) or up (next to the parent). */
   function changeLevel(by: 'in' | 'out') {
     const rows = selected.chosenRows();
     const [first] = rows;
@@ -236,14 +240,14 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
       return;
     }
     awaitListing(pending, 'Select all', idsOf(socket, menu.path, live.query), (ids) =>
-      // A selection that the user has changed meanwhile stays.
+      // A selection that the user has changed meanwhile is kept.
       select((now) => (now === selection ? selectAll(now, ids) : now)),
     );
   }
 
   function insert(id: string, below: boolean) {
     if (!below) return onAdd({ before: id });
-    // Beside what the system made there is no place: below it the first one begins.
+    // A position next to a dynamic row is impossible: the first stored row follows the dynamic ones.
     const at = live.shown.indexOf(id);
     const next = isSet(live.row(id) ?? {}, 'dynamic') ? live.shown[at + 1] : undefined;
     onAdd(next === undefined ? { after: id } : { before: next });
@@ -253,11 +257,11 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
   function run(name: CommandName): boolean {
     if (!hasCommand(menu, name)) return false;
     if (pending.current !== undefined && name !== 'select-none' && name !== 'select-all') {
-      // Keys count in the order in which they are pressed.
+      // Commands of keys run in the order in which the keys were pressed.
       void pending.current.then((done) => done && latest.current(name));
       return true;
     }
-    // The state of a row may be older than the last key.
+    // The rendered state of a row may be older than the last key.
     const why = blockedReason(state(), name);
     if (why !== undefined) {
       if (selection.ids.size > 0) notifyRefused(name, why);
@@ -290,7 +294,7 @@ export function useTableActions({ menu, live, selected, tree, onOpen, onAdd, sho
         selectAllRows();
         break;
       case 'select-none':
-        // The keyboard stays where it is.
+        // The keyboard focus stays.
         select(({ focus }) => focusOnly(focus));
         break;
       case 'remove':

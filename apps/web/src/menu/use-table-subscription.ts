@@ -1,4 +1,4 @@
-/** The subscription of a table: open while the table is visible, with the user's last sort order and filter. */
+/** The subscription of a table: active while the table is visible, with the user's last sort order and filter. */
 import type { Menu } from '@tollway/schema';
 import { isTree } from '@tollway/schema';
 import { useEffect, useMemo, useState } from 'react';
@@ -10,7 +10,7 @@ import { choiceConditions, type QuickFilter, quickFilterOf } from './quick-filte
 import { nothingRemembered, type RememberedQuery, rememberedQuery, rememberQuery } from './remembered-query.ts';
 import { usualTree } from './tree.ts';
 
-/** Rows asked for before the size of the screen is known. */
+/** Number of rows requested before the size of the screen is known. */
 const FIRST_ROWS = 60;
 
 function queryOf(
@@ -25,12 +25,12 @@ function queryOf(
 interface TableSubscription {
   readonly live: LiveMenu;
   readonly quickFilter: QuickFilter | undefined;
-  /** Query that the user wants to see. */
+  /** The query that the user has chosen. */
   readonly wants: RememberedQuery;
   change(part: Partial<RememberedQuery>): void;
-  /** The tree, where the menu is shown as one. */
+  /** The tree, if the menu is shown as one. */
   readonly tree: TreeShape | undefined;
-  /** Folds or unfolds; the list stays where it is. */
+  /** Changes the folded branches; the scroll position stays. */
   fold(tree: TreeShape): void;
 }
 

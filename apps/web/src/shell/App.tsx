@@ -48,7 +48,7 @@ export function App() {
   if (phase === 'unknown') return null;
   return (
     <>
-      {/* What was being edited stays there while the user logs in again. */}
+      {/* The edited forms are kept while the user logs in again. */}
       {phase === 'unavailable' ? <Unavailable /> : user === undefined ? <Login /> : <Console user={user} />}
       {expired !== undefined && <Lazy component={LoginAgain} props={{ name: expired.name }} />}
       <Toasts />
@@ -58,15 +58,18 @@ export function App() {
 
 const windowTitle = (id: string): string => windowOf(useDesktop.getState(), id)?.title ?? '';
 
-/** Interval at which the router is asked what is wrong while no values come, ms. */
+/** Interval of requests for the router's problem while no values arrive, ms. */
 const ASK_MS = 2_000;
 
-/** Note over the page while the router does not answer, or says why its management cannot work: values below are old. */
+/**
+ * Note over the page while the router does not answer, or reports that its management does not work: values are out of
+ * date.
+ */
 function StaleNote() {
   const { ageS } = useConnection();
   const [since] = useState(() => timeOfDay(Date.now() - ageS * 1000));
   const problem = useSession((session) => (session.phase === 'in' ? session.problem : undefined));
-  // A connection for values that is being made and not answered says nothing for minutes.
+  // A connection that is being established without a response reports nothing for minutes.
   useEffect(() => {
     const timer = setInterval(() => void refreshSession(), ASK_MS);
     return () => clearInterval(timer);
@@ -83,12 +86,12 @@ function StaleNote() {
 /** Dialog that is open over the desktop. */
 type Over = 'nothing' | 'palette' | 'windows';
 
-/** @param user id of the user of the session */
+/** @param user id of the logged-in user */
 function Console({ user }: { readonly user: string }) {
   const narrow = useNarrow();
-  /** Windows that are to be closed though what was changed in them is not stored, and how. */
+  /** Windows to close although they have unsaved changes, and the function that closes them. */
   const [losing, setLosing] = useState<{ readonly ids: readonly string[]; readonly close: () => void }>();
-  /** Number of them that are still there: an answer may have closed them. */
+  /** Number of those windows that are still open: a response may have closed them. */
   const left = useDesktop((state) => losing?.ids.filter((id) => windowOf(state, id) !== undefined).length);
   const isMoot = left === 0;
   useEffect(() => {
@@ -143,14 +146,15 @@ function Console({ user }: { readonly user: string }) {
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
   }, []);
-  // The next user has made no changes here.
+  // The stack is per user: the next user has made no changes in this page.
   // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
   useEffect(() => clearUndoStack, [user]);
 
-  // Cancel is a word, Escape and the window's corner are where a hand slips: they ask. So does Cancel after what was typed
-  // while an answer was awaited: whoever pressed Apply takes that for stored.
+  // Cancel is deliberate, while Escape and the close button may be pressed by accident and need a confirmation. Cancel
+  // needs one, too, when something was typed after the last request was sent, as the user may assume that Apply has
+  // stored it.
   const requestClose = useCallback((id: string) => {
-    // What is under way is not lost, and whether it is taken is not known yet.
+    // Changes that are being sent are not lost, and it is unknown yet whether they are accepted.
     if (isBeingSent(id)) notifySending();
     else if (isUnsaved(id)) setLosing({ ids: [id], close: () => closeWindow(id) });
     else closeWindow(id);

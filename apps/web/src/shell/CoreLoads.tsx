@@ -2,7 +2,7 @@
 import { onTraffic, trafficSamples } from '../api/traffic.ts';
 import { useLive } from '../ui/use-live.ts';
 
-/** Limit of bars: more would crowd the header out. */
+/** Maximum number of bars: more do not fit into the header. */
 const MAX_CORES = 32;
 
 function draw(root: HTMLElement): void {

@@ -1,4 +1,4 @@
-/** Asks before windows are closed whose changes are not stored. Enter and Escape keep them open. */
+/** Confirmation before windows with unsaved changes are closed. Enter and Escape keep them open. */
 import { ModalDialog } from '../ui/ModalDialog.tsx';
 
 interface Props {
@@ -35,5 +35,5 @@ export function together(titles: readonly string[]): string {
   return `${titles.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** Windows that are named. */
+/** Maximum number of windows that are named. */
 const MAX_TITLES = 3;

@@ -1,4 +1,7 @@
-/** The line at the top: product, router, load, connection, user. What ticks is apart, so that only that is drawn anew. */
+/**
+ * The line at the top: product, router, load, connection, user. Changing values are separate components, so that only
+ * they are rendered.
+ */
 import { displayBytes, displayDuration } from '@tollway/schema';
 import { useEffect, useRef } from 'react';
 import { isStale, useConnection } from '../api/connection.ts';
@@ -28,7 +31,7 @@ interface Props {
   readonly onMenu: () => void;
   readonly onFind: () => void;
   readonly onWindows: () => void;
-  /** Logs out, or asks. */
+  /** Logs out, after a confirmation if there are unsaved changes. */
   readonly onLogOut: () => void;
 }
 
@@ -106,7 +109,7 @@ function Link() {
   );
 }
 
-/** Button for the list of windows on a phone, where there is no taskbar. */
+/** Button for the list of windows on a phone, which has no taskbar. */
 function WindowsButton({ onPress }: { readonly onPress: () => void }) {
   const count = useDesktop((state) => state.windows.length);
   return (

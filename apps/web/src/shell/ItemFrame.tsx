@@ -1,4 +1,4 @@
-/** The frame of an item's dialog: the window that it is in, which gets the title of the item. */
+/** The frame of an item's dialog: its window, whose title is that of the item. */
 import { type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useRef } from 'react';
 import { ResizeRequest } from '../menu/form-resize.ts';
 import { OnLoaded } from '../ui/lazy-component.tsx';
@@ -17,7 +17,8 @@ export function ItemFrame({ title, children }: Props) {
   const root = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => act({ do: 'rename', id, title }), [id, title]);
   const fitted = useRef(false);
-  // The height of the content at first; later only more of it, so that nothing shrinks away from under the pointer.
+  // The window first gets the height of its content, and later only grows, so that nothing moves away from under the
+  // pointer.
   const fit = useCallback(() => {
     const element = root.current?.closest<HTMLElement>('[data-window]');
     if (element === null || element === undefined || isNarrow()) return;
@@ -30,7 +31,7 @@ export function ItemFrame({ title, children }: Props) {
     fitted.current = true;
   }, [id]);
   useLayoutEffect(fit, [fit]);
-  // The content comes when the router has sent the item; the window may have been active before.
+  // The content arrives when the router has sent the item; the window may have been activated before.
   useEffect(focusLoadedContent, []);
   const arrived = useCallback(() => {
     fit();

@@ -1,4 +1,4 @@
-/** Logging in, and setting the first password with the token that the router printed at its start. */
+/** Login, and setting the first password with the token that the router printed at its start. */
 import { type FormEvent, useState } from 'react';
 import { login, setUp, useSession } from '../api/session.ts';
 import { FormError } from '../ui/FormError.tsx';
@@ -25,7 +25,7 @@ export function Login() {
   );
 }
 
-/** A form with one button; its error stays until it is sent again. */
+/** State of a form with one button; its error is shown until the form is sent again. */
 function useSending() {
   const [error, setError] = useState<string>();
   const [busy, setBusy] = useState(false);
@@ -44,7 +44,7 @@ function useSending() {
   return { error, busy, submit };
 }
 
-/** User, password and the button that logs in; `name`: the user who is proposed. */
+/** Fields for user and password, and the login button. `name`: proposed user. */
 export function PasswordForm({ name: proposed }: { readonly name: string }) {
   const [name, setName] = useState(proposed);
   const [password, setPassword] = useState('');

@@ -1,4 +1,4 @@
-/** Asks for the password over the page when a session has ended, so that nothing that was being edited is lost. */
+/** Asks for the password over the page when a session has ended, so that unsaved changes are kept. */
 import { DialogDismiss } from '@ariakit/react';
 import { useEffect, useRef } from 'react';
 import { forgetSession } from '../api/session.ts';
@@ -15,7 +15,8 @@ export function LoginAgain({ name }: { readonly name: string }) {
 
 function Form({ name }: { readonly name: string }) {
   const box = useRef<HTMLDivElement>(null);
-  // The user is filled in already. On touch screens the keyboard would come up.
+  // The user name is already filled in, so that the password takes the focus. On touch screens this would open the
+  // keyboard.
   useEffect(() => {
     if (window.matchMedia('(pointer: coarse)').matches) return;
     box.current?.querySelector<HTMLInputElement>('input[name="password"]')?.focus();

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** The page in the place of the desktop. */
+/** The page that is shown instead of the desktop. */
 export const LoginBox = ({ children }: { readonly children: ReactNode }) => (
   <main className="login">
     <div className="login-box">

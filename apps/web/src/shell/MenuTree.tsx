@@ -1,4 +1,4 @@
-/** The menu tree at the left. Arrow keys move, Right and Left open and close, Enter goes. */
+/** The menu tree at the left. Up and Down move, Right and Left unfold and fold, Enter opens. */
 import { type KeyboardEvent, useRef, useState } from 'react';
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 import { Icon } from '../ui/icons.tsx';
@@ -9,7 +9,7 @@ const branches = buildTree(windowDefinitions);
 
 const NAME = 'tree-closed';
 
-/** The branches that were closed when the page was last open. */
+/** The branches that were folded when the page was last open. */
 function closedBefore(): ReadonlySet<string> {
   return new Set(readStored(NAME)?.split('\n'));
 }
@@ -20,7 +20,7 @@ interface Props {
   readonly onGo: (address: string) => void;
 }
 
-/** The next line that begins with a letter; around to the first one behind the last (ARIA Authoring Practices, Tree View). */
+/** The next line that begins with a letter, continuing at the first line (ARIA Authoring Practices, Tree View). */
 function startingWith(lines: readonly TreeLine[], at: number, letter: string): TreeLine | undefined {
   const wanted = letter.toLowerCase();
   const around = [...lines.slice(at + 1), ...lines.slice(0, at + 1)];

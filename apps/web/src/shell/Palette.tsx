@@ -10,9 +10,9 @@ import { permitted, useUserGroup } from './permitted.ts';
 
 interface Props {
   readonly onTree: () => void;
-  /** Closes all windows, or asks. */
+  /** Closes all windows, after a confirmation if there are unsaved changes. */
   readonly onCloseAllRequest: () => void;
-  /** Logs out, or asks. */
+  /** Logs out, after a confirmation if there are unsaved changes. */
   readonly onLogOut: () => void;
   readonly onClose: () => void;
 }
@@ -66,7 +66,8 @@ export function Palette({ onTree, onCloseAllRequest, onLogOut, onClose }: Props)
 
   function choose(entry: Entry | undefined) {
     if (entry === undefined) return;
-    // The palette gives the focus back first, so that it ends in what is opened; a key pressed next meets that already.
+    // The palette first returns the focus, so that an opened window can take it; the next key then applies to that
+    // window.
     flushSync(onClose);
     entry.run();
   }

@@ -1,10 +1,10 @@
-/** Page that is shown instead of the login while the router's management cannot work. */
+/** Page that is shown instead of the login while the router's management does not work. */
 import { useEffect } from 'react';
 import { refreshSession, useSession } from '../api/session.ts';
 import { FormError } from '../ui/FormError.tsx';
 import { LoginBox } from './LoginBox.tsx';
 
-/** Interval at which the router is asked whether it works again, ms. */
+/** Interval of requests whether the router works again, ms. */
 const AGAIN_MS = 3_000;
 
 export function Unavailable() {

@@ -19,7 +19,7 @@ import { type Item as AddressItem, formatAddress, parseAddress } from './locatio
 import { closeWindow, openAddress } from './navigation.ts';
 import { mayOpen, permitted, useUserGroup } from './permitted.ts';
 
-/** Draws the window `id`. */
+/** Renders the window `id`. */
 export function renderWindow(id: string, address: string): ReactNode {
   const { path, item } = parseAddress(address, isTabAddress);
   const definition = path === undefined ? undefined : definitionOf(path);
@@ -62,9 +62,9 @@ function Item({ id, menu, item: now }: ItemProps) {
     },
   };
   const mayAdd = common.menu.commands.has('add');
-  // A user who has lost the permission keeps the input.
+  // A user who loses the permission keeps the input.
   const [begun] = useState(mayAdd);
-  // The dialog of a new item becomes that of the one that was added, and so does the address.
+  // The dialog of a new item becomes the dialog of the added item, and its address changes accordingly.
   const [item] = useState(now);
   if (item.kind === 'id') return <Lazy component={ItemForm} props={{ id: item.id, ...common }} />;
   return !mayAdd && !begun ? (
@@ -86,8 +86,8 @@ interface WindowTabsProps {
 }
 
 /**
- * The tabs of a window, with the buttons of the one that is open, over its content. Tabs that were open keep their
- * selection, their filter and their place in the list, but hear no news.
+ * The tabs of a window, with the buttons of the open tab, above its content. Tabs that were opened before keep their
+ * selection, filter and scroll position, but receive no updates.
  */
 function WindowTabs({ id, path, definition }: WindowTabsProps) {
   const tabsId = useId();

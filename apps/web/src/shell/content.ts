@@ -1,4 +1,4 @@
-/** Meaning of the addresses of windows: title, size, and which of them show the same thing. */
+/** Meaning of the addresses of windows: title, size, and which addresses have the same content. */
 import { type Menu, menuByPath, type WindowSize } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { definitionOf, sizeOf } from '../windows/window-definitions.ts';
@@ -23,7 +23,7 @@ export function isTabAddress(path: string): boolean {
   return definitionOf(path) !== undefined;
 }
 
-/** Content of the window with this address; undefined for an address that leads nowhere. */
+/** Content of the window with this address; undefined for an invalid address. */
 export function contentOf(address: string): Content | undefined {
   const { path, item } = parseAddress(address, isTabAddress);
   const definition = path === undefined ? undefined : definitionOf(path);
@@ -52,7 +52,7 @@ export function contentOf(address: string): Content | undefined {
   };
 }
 
-/** True for what is worth being opened again by itself: everything but items that were never added. */
+/** Whether a window should be reopened automatically: every window except those of items that were never added. */
 export function isRestorable(address: string): boolean {
   const { path, item } = parseAddress(address, isTabAddress);
   return path !== undefined && item.kind !== 'new';

@@ -1,4 +1,4 @@
-/** Dialogs in front of the desktop. Their code is fetched behind the page, long before one is shown. */
+/** Dialogs above the desktop. Their code is fetched in the background, long before one is shown. */
 import { LazyComponent } from '../ui/lazy-component.tsx';
 
 export const DiscardDialog = new LazyComponent(async () => (await import('./DiscardDialog.tsx')).DiscardDialog);

@@ -1,4 +1,7 @@
-/** Windows drawn from a menu's declaration (lists, settings, dialogs), and tabs. Their code is fetched when one is opened. */
+/**
+ * Windows generated from a menu's declaration (lists, settings, dialogs), and tabs. Their code is fetched when one is
+ * opened.
+ */
 import { LazyComponent } from '../ui/lazy-component.tsx';
 
 export const TabList = new LazyComponent(async () => (await import('../ui/Tabs.tsx')).TabList);

@@ -1,7 +1,7 @@
 /**
- * Addresses of windows: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` an item's dialog, `/ip/firewall/filter/new` a
- * new item. Its parameters: `copy=*1A` copies the values of an item, `before=*1B` and `after=*1B` give the position, any
- * other one is a value. Pure.
+ * Addresses of windows: `/ip/firewall/filter` is a menu, `/ip/firewall/filter/*1A` the dialog of an item,
+ * `/ip/firewall/filter/new` the dialog of a new item. Its parameters: `copy=*1A` copies the values of an item,
+ * `before=*1B` and `after=*1B` give the position; any other parameter is a value. Pure.
  */
 
 /** The item that an address names. */
@@ -19,17 +19,17 @@ export type Item =
 
 /** A parsed address. */
 interface WindowAddress {
-  /** Address of a tab, in most cases the path of a menu; undefined for an address that leads nowhere. */
+  /** Address of a tab, in most cases the path of a menu; undefined for an invalid address. */
   readonly path: string | undefined;
   readonly item: Item;
 }
 
-/** Parameters of a new item's address that are no properties. */
+/** Parameters in the address of a new item that are no properties. */
 const START: ReadonlySet<string> = new Set(['copy', 'before', 'after']);
 
 const NO_ITEM: Item = { kind: 'none' };
 
-/** Reads an address. `isTabAddress` knows the addresses of tabs. */
+/** Parses an address. `isTabAddress` returns whether a path is the address of a tab. */
 export function parseAddress(address: string, isTabAddress: (path: string) => boolean): WindowAddress {
   const [pathname = '', search = ''] = address.split('?');
   const path = pathname.replace(/\/+$/, '');
@@ -56,7 +56,7 @@ export function parseAddress(address: string, isTabAddress: (path: string) => bo
   return { path: undefined, item: NO_ITEM };
 }
 
-/** Writes an address. */
+/** Formats an address. */
 export function formatAddress(path: string, item: Item = NO_ITEM): string {
   switch (item.kind) {
     case 'none':

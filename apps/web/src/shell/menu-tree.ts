@@ -1,11 +1,11 @@
-/** The menu tree, built from the places that the windows name. Pure. */
+/** The menu tree, built from the places of the windows. Pure. */
 import type { WindowDefinition } from '../windows/window-definitions.ts';
 
 interface Branch {
   readonly label: string;
-  /** Labels from the root to here, joined; names the branch. */
+  /** Labels from the root to this branch, joined; identifies the branch. */
   readonly key: string;
-  /** Address of the window that is here; undefined for a branch with children only. */
+  /** Address of the window at this place; undefined for a branch that only has children. */
   readonly address: string | undefined;
   readonly children: readonly Branch[];
 }
@@ -17,7 +17,7 @@ interface MutableBranch {
   children: MutableBranch[];
 }
 
-/** Builds the tree; branches stand where their first window stands. */
+/** Builds the tree; a branch is at the position of its first window. */
 export function buildTree(definitions: readonly WindowDefinition[]): readonly Branch[] {
   const root: MutableBranch = { label: '', key: '', address: undefined, children: [] };
   for (const definition of definitions) {
@@ -36,7 +36,7 @@ export function buildTree(definitions: readonly WindowDefinition[]): readonly Br
   return root.children;
 }
 
-/** A line of the tree as it is shown. */
+/** A visible line of the tree. */
 export interface TreeLine {
   readonly branch: Branch;
   /** Level in the tree, from 1. */
@@ -44,7 +44,7 @@ export interface TreeLine {
   readonly parent: string | undefined;
 }
 
-/** The lines that are visible, given the closed branches. */
+/** The visible lines, given the folded branches. */
 export function visibleLines(
   branches: readonly Branch[],
   closed: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Screens that are too narrow for a desktop show one window at a time. The same measure is in the style sheets. */
+/** Screens that are too narrow for a desktop show one window at a time. The style sheets use the same limit. */
 import { useSyncExternalStore } from 'react';
 
 const query = typeof window === 'undefined' ? undefined : window.matchMedia('(max-width: 720px)');

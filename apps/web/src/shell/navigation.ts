@@ -1,4 +1,4 @@
-/** Opening, closing and keeping windows; the address bar and the browser's back button follow. */
+/** Opens, closes and remembers windows, and keeps the address bar and the browser's history consistent with them. */
 
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 import { showToast } from '../ui/toasts.ts';
@@ -10,7 +10,7 @@ import { contentOf, isRestorable } from './content.ts';
 import { isNarrow } from './narrow.ts';
 import { isUnsaved } from './unsaved.ts';
 
-/** Opens what an address names, or brings the window to the front that shows it. */
+/** Opens the window for an address, or brings it to the front if it is open already. */
 export function openAddress(address: string, another = false): void {
   const content = contentOf(address);
   if (content === undefined) showToast({ kind: 'error', text: `There is no menu at ${address}.` });
@@ -26,7 +26,7 @@ export function openAnother(id: string): void {
   if (win !== undefined) openAddress(win.address, true);
 }
 
-/** Number of pages that the back button of a phone can go back. */
+/** Number of steps that the back button of a phone can go back. */
 function historyDepth(): number {
   const state: unknown = window.history.state;
   return typeof state === 'object' && state !== null && 'depth' in state && typeof state.depth === 'number'
@@ -38,10 +38,13 @@ function currentAddress(): string {
   return window.location.pathname + window.location.search;
 }
 
-/** The window that closes when the browser has gone back. */
+/** The window to close when the browser has gone back. */
 let closingOnBack: string | undefined;
 
-/** Closes a window. On a phone that goes back in the history, too, so that the back button finds no closed page. */
+/**
+ * Closes a window. On a phone this also goes back in the history, so that the back button does not lead to a closed
+ * window.
+ */
 export function closeWindow(id: string): void {
   if (isNarrow() && historyDepth() > 0 && activeId(useDesktop.getState()) === id) {
     closingOnBack = id;
@@ -49,7 +52,7 @@ export function closeWindow(id: string): void {
   } else act({ do: 'close', id });
 }
 
-/** A dialog closes with the step back from it, unless that would lose what was changed in it. */
+/** Whether a dialog closes when the browser goes back from it: it does, unless unsaved changes would be lost. */
 function closesOnBack(win: DesktopWindow | undefined): boolean {
   if (win?.role !== 'dialog') return false;
   if (!isUnsaved(win.id)) return true;
@@ -57,7 +60,7 @@ function closesOnBack(win: DesktopWindow | undefined): boolean {
   return false;
 }
 
-/** Shows the page before this one. A dialog closes; a list stays open behind. The last one is left. */
+/** Shows the previous page. A dialog closes; a list stays open in the background. The last page is closed. */
 export function goBack(id: string, close: (id: string) => void): void {
   const state = useDesktop.getState();
   const below = state.order.at(-2);
@@ -67,7 +70,7 @@ export function goBack(id: string, close: (id: string) => void): void {
   else act({ do: 'focus', id: below });
 }
 
-/** Writes the address of the active window into the address bar, and follows the browser's back and forward buttons. */
+/** Writes the address of the active window into the address bar, and handles the browser's back and forward buttons. */
 export function followAddress(): () => void {
   let following = false;
   const write = (windows: number, before: number) => {
@@ -75,7 +78,8 @@ export function followAddress(): () => void {
     const active = activeId(state);
     const address = (active === undefined ? undefined : windowOf(state, active)?.address) ?? '/';
     if (following || address === currentAddress()) return;
-    // The active window of a desktop changes all the time; on a phone each page is a step of the browser's history.
+    // On a desktop the active window changes all the time, so that the address is replaced; on a phone each page is an
+    // entry of the history.
     if (isNarrow() && windows >= before) window.history.pushState({ depth: historyDepth() + 1 }, '', address);
     else window.history.replaceState({ depth: historyDepth() }, '', address);
   };
@@ -96,7 +100,7 @@ export function followAddress(): () => void {
   return () => {
     stop();
     window.removeEventListener('popstate', follow);
-    // The next user has windows of their own.
+    // The next user has other windows.
     window.history.replaceState({ depth: 0 }, '', '/');
   };
 }
@@ -104,7 +108,8 @@ export function followAddress(): () => void {
 const SAVE_MS = 400;
 
 /**
- * Opens the windows that a user had open, and the one of the address bar; keeps them until it is stopped.
+ * Opens the windows that a user had open, and the window of the address bar. Stores them until the returned function is
+ * called.
  * @param user id of the user
  */
 export function persistDesktop(user: string): () => void {

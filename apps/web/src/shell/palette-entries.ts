@@ -1,4 +1,4 @@
-/** Entries of the palette, and those that fit the words that were typed. Pure. */
+/** Entries of the palette, and the search for typed words. Pure. */
 import { type Menu, menuByPath } from '@tollway/schema';
 import { newTitle } from '../menu/item.ts';
 import { newItemShortcuts } from '../windows/new-item-shortcuts.ts';
@@ -7,15 +7,15 @@ import { formatAddress } from './location.ts';
 
 export interface Entry {
   readonly label: string;
-  /** Hint behind the label in small letters: where it is or what it does. */
+  /** Text after the label in small letters: its place, or its effect. */
   readonly hint: string;
-  /** Other words that find it. */
+  /** Additional search terms. */
   readonly words: string;
   readonly shortcut?: string;
   readonly run: () => void;
 }
 
-/** Entries for new items that people often want. */
+/** Entries for new items that are needed often. */
 export function shortcutEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
   return newItemShortcuts.flatMap(({ label, words, menu: path, values }): readonly Entry[] => {
     const menu = menuByPath(path);
@@ -26,7 +26,7 @@ export function shortcutEntries(open: (address: string) => void, mayAdd: (menu: 
 }
 
 /**
- * Entries for all menus, and for new items of those that can have some.
+ * Entries for all menus, and for new items of menus that can have them.
  * @param mayAdd whether the user may add items to a menu
  */
 export function menuEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
@@ -62,8 +62,8 @@ function wordsOf(text: string): readonly string[] {
 }
 
 /**
- * Rank of a match: 5 a whole word of the label, 4 another whole word, 3 the start of the label, 2 the start of a word of it,
- * 1 elsewhere, 0 nowhere.
+ * Rank of a match: 5: a whole word of the label; 4: another whole word; 3: the start of the label; 2: the start of a
+ * word of the label; 1: any other position; 0: no match.
  */
 function matchRank({ label, hint, words }: Entry, word: string): number {
   const rest = `${hint} ${words}`;
@@ -75,7 +75,7 @@ function matchRank({ label, hint, words }: Entry, word: string): number {
   return `${label} ${rest}`.toLowerCase().includes(word) ? 1 : 0;
 }
 
-/** The entries that have all the words, the best first; of those that fit alike, the one that was typed in full. */
+/** The entries that match all words, the best first; among equal ones, the one whose label was typed completely. */
 export function matchingEntries(entries: readonly Entry[], typed: string): readonly Entry[] {
   const words = wordsOf(typed).filter((word) => word !== '');
   return entries

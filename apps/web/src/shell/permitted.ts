@@ -1,9 +1,9 @@
-/** Commands that the group of a user may use: those that the router would refuse are not offered. */
+/** Commands that the group of a user may use: commands that the router would refuse are not offered. */
 import { allows, type Menu } from '@tollway/schema';
 import { useSession } from '../api/session.ts';
 import { addsTo } from '../windows/window-definitions.ts';
 
-/** Menus with some of their commands, by group; always the same one, so that nothing is drawn anew. */
+/** Menus restricted to permitted commands, by group. Cached, so that the objects are stable and cause no rendering. */
 const permittedMenus = new Map<string, Map<Menu, Menu>>();
 
 /** A menu with the commands that a group may use. */
@@ -23,7 +23,7 @@ export function mayOpen(address: string, userGroup: string): boolean {
   return into === undefined || permitted(into, userGroup).commands.has('add');
 }
 
-/** Group of the user, also of one who is to log in again over what is open. */
+/** Group of the user, including a user who must log in again. */
 export function useUserGroup(): string {
   return (
     useSession((session) =>

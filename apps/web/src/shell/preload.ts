@@ -1,11 +1,14 @@
-/** Fetches the code of windows while nothing else is to be done: they open at once, and also while the router is away. */
+/**
+ * Fetches the code of windows while the browser is idle: they then open at once, even while the router is not
+ * reachable.
+ */
 
 import { menuWindowComponents, standaloneWindowComponents, tabExtras } from '../windows/bespoke.ts';
 import { WindowMenu } from '../wm/window-menu.ts';
 import { DiscardDialog, LoginAgain, WindowList } from './dialogs.ts';
 import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './generated-windows.ts';
 
-/** Components to load ahead, those that are opened most first. */
+/** Components to preload, the most used ones first. */
 function componentsToPreload(): readonly { readonly preload: () => Promise<void> }[] {
   const contents = [...tabExtras.values()].flatMap((extras) => Object.values(extras).map(({ content }) => content));
   const shared = [
@@ -22,10 +25,10 @@ function componentsToPreload(): readonly { readonly preload: () => Promise<void>
   return [...shared, ...standaloneWindowComponents.values(), ...menuWindowComponents.values(), ...contents];
 }
 
-/** Time that the page has had until then, ms, where there is no callback for idle times, as in Safari. */
+/** Delay that is used where the browser has no callback for idle time, as in Safari, ms. */
 const SETTLED_MS = 2_000;
 
-/** Runs something when the browser is idle; returns what calls that off. */
+/** Runs a function when the browser is idle; returns the function that cancels it. */
 function whenIdle(run: () => void): () => void {
   if (typeof window.requestIdleCallback !== 'function') {
     const timer = setTimeout(run, SETTLED_MS);
@@ -35,7 +38,7 @@ function whenIdle(run: () => void): () => void {
   return () => window.cancelIdleCallback(handle);
 }
 
-/** Fetches one after another; returns what ends that. */
+/** Fetches the components one after the other; returns the function that stops it. */
 export function preloadWindows(): () => void {
   const left = componentsToPreload().values();
   let cancel = () => {};

@@ -1,4 +1,4 @@
-/** A small window that asks for one thing. Enter takes the answer. */
+/** A small dialog for one value. Enter confirms it. */
 import type { ReactNode } from 'react';
 import { ModalDialog } from './ModalDialog.tsx';
 
@@ -6,7 +6,7 @@ interface Props {
   readonly title: string;
   readonly onAnswer: () => void;
   readonly onClose: () => void;
-  /** The control, and what is wrong with its value. */
+  /** The control, and the error of its value. */
   readonly children: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** A sliding line chart. Time runs to the newest sample; gaps stay gaps. */
+/** A sliding line chart. Its time axis ends at the newest sample; gaps in the samples are shown as gaps. */
 import { useEffect, useId, useRef } from 'react';
 import 'uplot/dist/uPlot.min.css';
 import { ChartPlot, type Line } from './chart-plot.ts';
@@ -14,19 +14,21 @@ interface Props {
   /** Unit of the values: `bps`, `p/s`, `B`, `%`. */
   readonly unit: string;
   readonly lines: readonly Line[];
-  /** Longest time shown, ms; less while there are few samples. */
+  /** Maximum time span, ms; shorter while there are few samples. */
   readonly spanMs: number;
-  /** Fixed top of the axis; grows with the data when absent. */
+  /** Fixed upper end of the axis; by default it depends on the data. */
   readonly max?: number;
   /** The points newer than a time, oldest first. */
   readonly read: (afterMs: number) => Points;
-  /** Calls back on new points; returns the function that stops it. Asked only while the chart can be seen. */
+  /**
+   * Adds a callback for new points; returns the function that removes it. Only subscribed while the chart is visible.
+   */
   readonly subscribe: (changed: () => void) => () => void;
-  /** Changes when colours must be read anew. */
+  /** Changes when colours must be read again. */
   readonly appearance: string;
 }
 
-/** Values of a line below zero are held negative. */
+/** Values of lines below zero are stored as negative values. */
 function signed(points: Points, lines: readonly Line[]): Points {
   return {
     times: points.times,
@@ -50,7 +52,7 @@ export function Chart(props: Props) {
   const titleId = useId();
   const shape = JSON.stringify([lines, unit, max, appearance, spanMs]);
 
-  // `shape` stands for every property that the plot is built from.
+  // `shape` represents all properties that the plot is built from.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the plot is rebuilt only when its shape changes
   useEffect(() => {
     const element = host.current;
@@ -83,7 +85,7 @@ export function Chart(props: Props) {
       }
     };
     look.current = follow;
-    // Scrolled out of its box, or in one that is not shown.
+    // Whether it is scrolled out of its container, or the container is hidden.
     const scrolled = new IntersectionObserver((entries) => {
       onScreen = entries.at(-1)?.isIntersecting === true;
       follow();

@@ -13,14 +13,14 @@ interface Props {
   readonly label?: string;
   readonly placeholder?: string;
   readonly onChange: (value: string) => void;
-  /** The list is about to open: options may be fetched. */
+  /** Called when the list is about to open: options may be fetched. */
   readonly onOpen?: () => void;
 }
 
-/** Space between the list and its field, or the edge of the page, px. */
+/** Space between the list and its field, and between the list and the edge of the page, px. */
 const GAP_PX = 2;
 
-/** Choices that fit what was typed; all of them until something is typed. */
+/** Choices that match the typed text; all choices until something is typed. */
 function matching(options: readonly string[], typed: string | undefined): readonly string[] {
   if (typed === undefined || typed === '') return options;
   const wanted = typed.toLowerCase();
@@ -36,7 +36,7 @@ export function Combo(props: Props) {
   const [open, setOpen] = useState(false);
   const [typed, setTyped] = useState<string>();
   const choices = matching(options, typed);
-  // What was typed in full needs no list, which would lie over the controls below.
+  // A completely typed choice needs no list, which would cover the controls below.
   const done = typed !== undefined && options.includes(typed);
   const expanded = open && choices.length > 0 && !done;
   const store = useComboboxStore({
@@ -54,13 +54,13 @@ export function Combo(props: Props) {
     includesBaseElement: false,
   });
 
-  // In the top layer: a window would clip the list.
+  // In the top layer, as a window would clip the list.
   useLayoutEffect(() => {
     if (expanded) list.current?.closest<HTMLElement>('[popover]')?.showPopover();
   }, [expanded]);
   useEffect(() => {
     if (!expanded) return;
-    // What the list belongs to moves away below it.
+    // The field may be scrolled away from its list.
     const leave = (event: Event) => {
       if (!(event.target instanceof Node && list.current?.contains(event.target))) setOpen(false);
     };
@@ -72,7 +72,7 @@ export function Combo(props: Props) {
     };
   }, [expanded]);
 
-  /** All choices, from the one that the field has. */
+  /** Shows all choices, with the present value as the active one. */
   function all() {
     setTyped(undefined);
     const at = options.indexOf(value);
@@ -81,11 +81,14 @@ export function Combo(props: Props) {
 
   function onFieldKey(event: KeyboardEvent) {
     if (!expanded && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) all();
-    // Without a choice Enter is the form's, as in any field.
+    // Without an active choice Enter submits the form, as in any field.
     if (expanded && event.key === 'Enter' && store.getState().activeId === null) store.hide();
   }
 
-  /** Keys of the open list, also those that the field has passed on to the choice; none of them is for what is around. */
+  /**
+   * Handles keys of the open list, including those that the field has passed on to a choice; none of them reaches the
+   * surroundings.
+   */
   function onListKey(event: KeyboardEvent) {
     if (!expanded) return;
     if (event.key === 'Escape') {
@@ -109,7 +112,7 @@ export function Combo(props: Props) {
         aria-describedby={describedBy}
         placeholder={placeholder}
         disabled={disabled}
-        // With nothing to edit in it, a click asks for the choices.
+        // A click into an empty field opens the list, as there is no text to edit.
         showOnClick={() => value === '' && !open}
         onChange={(event) => setTyped(event.target.value)}
         onMouseDown={() => value === '' && !open && all()}

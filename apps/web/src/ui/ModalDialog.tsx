@@ -1,4 +1,4 @@
-/** A dialog in front of everything. Escape asks to close; focus stays inside and goes back where it was. */
+/** A modal dialog. Escape requests to close it; the focus stays inside and then returns to its former position. */
 import { Dialog, DialogDismiss, useDialogStore } from '@ariakit/react';
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { Icon } from './icons.tsx';
@@ -6,9 +6,9 @@ import { Icon } from './icons.tsx';
 interface Props {
   readonly title: string;
   readonly size?: 'small' | 'normal';
-  /** Called to close it; absent for a dialog that only its content ends. */
+  /** Called to close it; absent for a dialog that only its content closes. */
   readonly onClose?: () => void;
-  /** The element with `data-autofocus` has the focus at first. */
+  /** The element with `data-autofocus` initially has the focus. */
   readonly children: ReactNode;
 }
 
@@ -16,7 +16,7 @@ const CONTROLS = 'input:enabled, textarea:enabled, select:enabled, [role="tab"][
 
 export function ModalDialog({ title, size = 'normal', onClose, children }: Props) {
   const titleId = useId();
-  // The owner closes it: a dialog that is asked to close may stay open, to ask a question itself.
+  // The owner closes it: instead of closing, a dialog may show a confirmation.
   const store = useDialogStore({
     open: true,
     setOpen: (open) => {
@@ -26,14 +26,14 @@ export function ModalDialog({ title, size = 'normal', onClose, children }: Props
   return (
     <Dialog
       store={store}
-      // The element that scripts of the page look for; what is behind it is inert.
+      // Other scripts of the page look for this element; everything behind it is inert.
       render={<dialog open />}
       className={`modal modal-${size}`}
       aria-labelledby={titleId}
       backdrop={<div className="modal-backdrop" />}
       hideOnInteractOutside={false}
       preventBodyScroll={false}
-      // Both in the moment when it comes or goes, see below.
+      // The focus is moved synchronously when the dialog opens or closes, see below.
       autoFocusOnShow={false}
       autoFocusOnHide={false}
     >
@@ -51,14 +51,17 @@ interface InsideProps {
   readonly children: ReactNode;
 }
 
-/** The content, which takes the focus as soon as it is there: the next key meets it, and nothing behind it. */
+/**
+ * The content, which takes the focus as soon as it is rendered, so that the next key does not reach elements behind it.
+ */
 function Inside({ title, titleId, closes, children }: InsideProps) {
   const header = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const dialog = header.current?.closest('dialog');
     if (dialog === null || dialog === undefined) return;
     const opener = document.activeElement;
-    // What the content wants, else its first control, not the button that closes it; touch screens would open their keyboard.
+    // The element that the content designates, or else its first control, except the close button; not on touch
+    // screens, which would open the keyboard.
     const isTouch = window.matchMedia('(pointer: coarse)').matches;
     const control = isTouch ? null : dialog.querySelector<HTMLElement>(CONTROLS);
     (dialog.querySelector<HTMLElement>('[data-autofocus]') ?? control ?? dialog).focus();

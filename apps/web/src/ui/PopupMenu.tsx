@@ -1,24 +1,27 @@
-/** A menu of commands at a point of the page, above everything. Arrow keys and letters move, Enter runs, Escape leaves. */
+/**
+ * A menu of commands at a point of the page, above everything else. Arrow keys and letters move, Enter runs, Escape
+ * closes.
+ */
 import { Menu, MenuItem, MenuSeparator, useMenuStore } from '@ariakit/react';
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef } from 'react';
 
 /** One command of a menu. */
 export interface Command {
   readonly label: string;
-  /** Keys that do the same, e.g. `Ctrl+E`. */
+  /** Keys with the same effect, e.g. `Ctrl+E`. */
   readonly shortcut?: string;
   /** Reason why it cannot be run now; undefined when it can. */
   readonly disabledReason?: string | undefined;
-  /** A tick before the label, for commands that switch something. */
+  /** Shows a tick before the label, for commands that toggle a state. */
   readonly checked?: boolean;
   readonly run: () => void;
 }
 
 interface Props {
   readonly label: string;
-  /** Position of its top left corner, in CSS pixels of the viewport; it moves to stay inside. */
+  /** Position of its top left corner, in CSS pixels of the viewport; it is moved if it would not fit. */
   readonly at: { readonly x: number; readonly y: number };
-  /** Commands; `line` draws one between groups. */
+  /** Commands; `line` separates groups. */
   readonly entries: readonly (Command | 'line')[];
   readonly onClose: () => void;
 }
@@ -38,11 +41,11 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
     focusLoop: true,
   });
 
-  // The focus moves in the same moment as the menu comes or goes: the next key meets what it is meant for.
+  // The focus moves synchronously when the menu opens or closes, so that the next key reaches the right element.
   useLayoutEffect(() => {
     const opener = document.activeElement;
     const element = root.current;
-    // The top layer: no window clips it.
+    // In the top layer, as a window would clip it.
     element?.closest<HTMLElement>('[popover]')?.showPopover();
     element?.querySelector<HTMLElement>('button:enabled')?.focus();
     return () => {
@@ -69,7 +72,7 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
     };
   }, []);
 
-  // A command that can no longer be run lets go of the focus; the keys are still the menu's.
+  // A command that becomes disabled loses the focus; keys must still reach the menu.
   useEffect(() => {
     const element = root.current;
     const { activeElement } = document;
@@ -78,7 +81,7 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
   });
 
   function onKeyDown(event: KeyboardEvent) {
-    // What is under the menu must not take its keys.
+    // Elements under the menu must not receive its keys.
     event.stopPropagation();
     if (event.key !== 'Tab' && event.key !== 'Escape') return;
     event.preventDefault();
@@ -90,7 +93,7 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
     <Menu
       ref={root}
       store={store}
-      // Closing and the focus are those of the effects above.
+      // Closing and the focus are handled by the effects above.
       autoFocusOnShow={false}
       autoFocusOnHide={false}
       hideOnEscape={false}
@@ -119,7 +122,7 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
             title={entry.disabledReason}
             hideOnClick={false}
             onClick={() => {
-              // First the menu, so that the command finds the focus where it was.
+              // The menu closes first, so that the command finds the focus at its former position.
               onClose();
               entry.run();
             }}

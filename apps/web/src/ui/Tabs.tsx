@@ -1,4 +1,4 @@
-/** The row of tabs over a panel. Arrow keys, Home and End change the tab. */
+/** The row of tabs above a panel. Arrow keys, Home and End change the tab. */
 import { Tab, TabList as Tabs, useTabStore } from '@ariakit/react';
 
 interface ListProps {
@@ -6,7 +6,7 @@ interface ListProps {
   readonly id: string;
   readonly tabs: readonly string[];
   readonly active: string;
-  /** Tabs that hold an error. */
+  /** Tabs that contain an error. */
   readonly marked?: ReadonlySet<string>;
   readonly onSelect: (tab: string) => void;
   readonly label?: string;

@@ -3,17 +3,20 @@ import { ActivationDelay } from './activation-delay.ts';
 import { Icon } from './icons.tsx';
 import { dismissToast, useToasts } from './toasts.ts';
 
-/** Longest time between the clicks of a double click, ms. */
+/** Maximum time between the clicks of a double click, ms. */
 const DOUBLE_CLICK_MS = 500;
 
 /**
- * The current messages; errors interrupt a screen reader, the others wait. After a press of a button here the focus returns to
- * the element that had it before.
+ * The current messages. Errors interrupt a screen reader, other messages wait. After a button of a message is pressed,
+ * the focus returns to the element that had it before.
  */
 export function Toasts() {
   const toasts = useToasts((state) => state.toasts);
   const before = useRef<Element>(null);
-  /** Ids of messages whose button was pressed. They stay for the time of a double click, to keep its second click off the page below. */
+  /**
+   * Ids of messages whose button was pressed. They remain for the duration of a double click, so that its second click
+   * does not reach the page below.
+   */
   const [pressed, setPressed] = useState<ReadonlySet<number>>(new Set());
   const leave = (id: number) => {
     setPressed((now) => new Set([...now, id]));
@@ -77,7 +80,7 @@ function toastAt(x: number, y: number): string | undefined {
   return toast?.dataset.toast;
 }
 
-/** Whether the message under the pointer appeared there so recently that a press cannot be meant for it. */
+/** Returns whether the message under the pointer appeared so recently that a press was meant for something else. */
 function useActivationDelay(toasts: readonly unknown[]): (at: number) => boolean {
   const delay = useRef(new ActivationDelay());
   const pointer = useRef({ x: -1, y: -1 });

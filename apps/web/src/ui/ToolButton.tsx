@@ -4,7 +4,7 @@ import { Icon, type IconName } from './icons.tsx';
 interface Props {
   readonly name: string;
   readonly icon?: IconName;
-  /** Shown behind the name, e.g. `Ctrl+E`. */
+  /** Shown after the name, e.g. `Ctrl+E`. */
   readonly shortcut?: string;
   /** Reason why the button cannot be used now; undefined when it can. */
   readonly disabledReason?: string | undefined;
@@ -12,7 +12,7 @@ interface Props {
   readonly onPress: (event: MouseEvent) => void;
 }
 
-/** A button of a toolbar: an icon with a name, or the name alone. */
+/** A button of a toolbar: an icon with a name, or only the name. */
 export function ToolButton({ name, icon, shortcut, disabledReason, pressed, onPress }: Props) {
   const hint = shortcut === undefined ? name : `${name} (${shortcut})`;
   return (

@@ -12,7 +12,7 @@ function subscribe(changed: () => void): () => void {
   };
 }
 
-/** A text that changes whenever colours do; for what paints with colours instead of styling with them. */
+/** A text that changes whenever colours change, for code that paints with colours instead of styling with them. */
 export function useAppearanceKey(): string {
   return useSyncExternalStore(
     subscribe,

@@ -1,6 +1,6 @@
-/** Texts that the browser stores for the page. Where storage is forbidden, nothing is stored and reading gives null. */
+/** Texts that the browser stores for the page. If storage is forbidden, nothing is stored, and reading returns null. */
 
-/** `localStorage` outlives the browser tab, `sessionStorage` outlives a reload. */
+/** `localStorage` survives the closing of the browser tab, `sessionStorage` only a reload. */
 type Area = 'localStorage' | 'sessionStorage';
 
 /** The text stored under a name; null when there is none. */
@@ -12,11 +12,11 @@ export function readStored(name: string, area: Area = 'localStorage'): string | 
   }
 }
 
-/** Stores a text under a name, where storage is allowed and not full. */
+/** Stores a text under a name, if storage is allowed and not full. */
 export function writeStored(name: string, text: string, area: Area = 'localStorage'): void {
   try {
     window[area].setItem(`tollway.${name}`, text);
   } catch {
-    // The change holds until the page is closed.
+    // The change is effective until the page is closed.
   }
 }

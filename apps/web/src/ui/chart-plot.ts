@@ -10,11 +10,13 @@ export interface Line {
   /** Custom property that holds the colour, e.g. `--tx`. */
   readonly color: string;
   readonly dashed?: boolean;
-  /** The area down to zero is tinted. */
+  /** Whether the area between the line and zero is tinted. */
   readonly filled?: boolean;
-  /** Drawn below the zero line; labels stay positive. */
+  /** Whether the line is drawn below the zero line; labels remain positive. */
   readonly below?: boolean;
-  /** A value to compare with, e.g. a limit: the axis reaches for it only when the other lines come near. */
+  /**
+   * Whether the line is a value to compare with, e.g. a limit: the axis includes it only when other lines come near.
+   */
   readonly reference?: boolean;
 }
 
@@ -22,24 +24,24 @@ interface PlotOptions {
   /** Unit of the values: `bps`, `p/s`, `B`, `%`. */
   readonly unit: string;
   readonly lines: readonly Line[];
-  /** Fixed top of the axis; grows with the data when absent. */
+  /** Fixed upper end of the axis; by default it depends on the data. */
   readonly max: number | undefined;
-  /** Longest time shown, ms; less while there are few samples. */
+  /** Maximum time span, ms; shorter while there are few samples. */
   readonly spanMs: number;
-  /** Receives the values under the crosshair, or the newest ones: time first, then each line. */
+  /** Receives the values under the crosshair, or the newest ones: first the time, then each line. */
   readonly readOut: (time: string, values: readonly string[]) => void;
 }
 
-/** Smallest top of an axis without a fixed one. */
+/** Minimum upper end of an axis that depends on the data. */
 const MIN_TOP: Readonly<Record<string, number>> = { bps: 1_000, 'p/s': 10, B: 1_024, s: 0.001 };
-/** A reference counts for the axis up to this multiple of the highest value. */
+/** The axis includes a reference up to this multiple of the highest value. */
 const NEAR = 3;
-/** Points per CSS pixel above which a line is thinned out. */
+/** Number of points per CSS pixel above which a line is thinned out. */
 const DENSE = 2;
 
 const clock = (seconds: number): string => timeOfDay(seconds * 1000);
 
-/** The colour of a custom property as the canvas takes it. */
+/** The colour of a custom property in the format of the canvas. */
 function colorOf(host: HTMLElement, property: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${property})`;
@@ -51,7 +53,7 @@ function colorOf(host: HTMLElement, property: string): string {
 
 const tinted = (color: string) => color.replace(/^rgb\((.+)\)$/, 'rgba($1, 0.14)');
 
-/** Bottom and top of the axis for the values on screen, which are those from index `start` on. */
+/** Lower and upper end of the axis for the visible values, which begin at index `start`. */
 export function rangeOf(
   lines: readonly Line[],
   columns: readonly (readonly (number | null)[])[],
@@ -80,15 +82,15 @@ export function rangeOf(
   return [bottom * 1.08, top * 1.08];
 }
 
-/** Steps between ticks of an axis of bytes: amounts of data are binary. */
+/** Steps between ticks of an axis of bytes: amounts of data have binary prefixes. */
 const BYTE_STEPS: number[] = Array.from({ length: 50 }, (_, power) => 2 ** power);
 
-/** Pixels between the labels of an upright axis where there is room for them. */
+/** Distance between the labels of a vertical axis where there is space, px. */
 const TICK_PX = 28;
 
 /**
- * Least distance of ticks on an axis of `px` pixels, so that one of them is not zero: uPlot takes steps of 1, 2, 2.5, 5, 10 …,
- * and with them up to twice the distance that it is asked for.
+ * Minimum distance of ticks on an axis of `px` pixels, at which at least one tick is not zero. uPlot takes steps of 1,
+ * 2, 2.5, 5, 10 …, so that the actual distance may be twice the requested one.
  */
 export function tickSpace(from: number, to: number, px: number): number {
   const reach = Math.max(Math.abs(from), Math.abs(to));
@@ -114,13 +116,14 @@ export class ChartPlot {
     host.append(this.#unitLabel);
   }
 
-  /** Shows what the window holds now. */
+  /** Draws the present content of the window. */
   draw(): void {
     const { times, columns } = this.#window;
     this.#span = spanOf(times, this.#options.spanMs);
     const most = Math.max(this.#plot.width, 1) * DENSE;
     const shown = times.length > most ? decimated(times, columns, most / 2) : { times, columns };
-    // At once, not in a microtask after all that is drawn in this frame: the paint queue counts the time that it takes.
+    // Synchronously instead of in a microtask after everything else in this frame, as the paint queue measures the
+    // time.
     this.#plot.batch(() => this.#plot.setData([shown.times, ...shown.columns] as uPlot.AlignedData));
     this.#readOut();
   }
@@ -146,8 +149,7 @@ export class ChartPlot {
     return {
       width: Math.max(host.clientWidth, 120),
       height: Math.max(host.clientHeight, 60),
-      // Room for the unit above the axis.
-      // Half a time label reaches beyond the right end.
+      // Space for the unit above the axis, and for half a time label beyond the right end.
       padding: [16, 28, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
@@ -206,7 +208,7 @@ export class ChartPlot {
     return axisLabels(ticks, scale);
   }
 
-  /** The axis chooses its prefix while it is drawn; the unit follows it. */
+  /** The axis chooses its prefix while it is drawn; the unit is written accordingly. */
   #writeUnit(): void {
     const text = `${this.#prefix}${this.#options.unit}`;
     if (this.#unitLabel.textContent !== text) this.#unitLabel.textContent = text;

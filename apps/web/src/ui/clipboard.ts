@@ -1,7 +1,7 @@
 /**
- * Puts a text on the clipboard. The clipboard API needs a secure page, which a router in the house often is not; copying
- * out of a field works everywhere. The focus has to be set anew by the caller.
- * @returns false when the browser does not let it, e.g. some seconds after the key that asked for it
+ * Copies a text to the clipboard. The Clipboard API requires a secure context, which the page of a local router often
+ * is not; copying from a text field works everywhere. The caller must restore the focus.
+ * @returns false when the browser does not permit it, e.g. some seconds after the key that requested it
  */
 export function copyText(text: string): boolean {
   const field = document.createElement('textarea');

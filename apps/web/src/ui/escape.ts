@@ -1,16 +1,15 @@
-/** Escape in a window: what is inside may have something to give up first, before the window closes. */
+/** Escape in a window: an element inside may cancel something first, before the window closes. */
 import { type RefObject, useEffect, useRef } from 'react';
 
 const ESCAPE = 'window-escape';
 
-/** Asks what is inside of a window; true when it had a use for the key. */
+/** Offers Escape to the content of a window; true when an element has handled it. */
 export const takesEscape = (window: Element): boolean =>
   !window.dispatchEvent(new CustomEvent(ESCAPE, { cancelable: true }));
 
 /**
- * Takes Escape from the window around an element while `active`. It comes last: after open menus, lists of choices and
- * texts that are being typed.
- * @param take returns whether there was something to give up
+ * Handles Escape in the window around an element while `active`, after open menus, lists of choices and edited texts.
+ * @param take cancels something; returns whether there was something to cancel
  */
 export function useEscape(inside: RefObject<HTMLElement | null>, active: boolean, take: () => boolean): void {
   const latest = useRef(take);

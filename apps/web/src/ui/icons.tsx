@@ -1,4 +1,4 @@
-/** Line icons, 16 × 16, drawn in the text's colour. Decorative: the control that holds one carries the name. */
+/** Line icons, 16 × 16, in the colour of the text. Decorative: the control that contains one has the name. */
 import type { ReactNode } from 'react';
 
 const PATHS = {

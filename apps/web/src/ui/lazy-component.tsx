@@ -1,12 +1,18 @@
-/** Components whose code is a file of its own: it is fetched when one is first drawn, or before that when there is time. */
+/**
+ * Components whose code is in a separate file: it is fetched when the component is first rendered, or earlier while the
+ * browser is idle.
+ */
 import { type ComponentType, createContext, useContext, useEffect, useRef, useSyncExternalStore } from 'react';
 
-/** Called when code that was waited for has come and is drawn: what is around may have to fit it, or give it the focus. */
+/**
+ * Called when code has been loaded and rendered: the surroundings may have to adjust their size, or move the focus into
+ * it.
+ */
 export const OnLoaded = createContext<() => void>(() => {});
 
-/** A component whose code may not be there yet; {@link Lazy} draws it. */
+/** A component whose code may not be loaded yet; {@link Lazy} renders it. */
 export class LazyComponent<P extends object> {
-  /** Fetch functions of components whose code could not be fetched; one retry calls all of them. */
+  /** Fetch functions of components whose code could not be fetched; a retry calls all of them. */
   static readonly #failed = new Set<() => Promise<void>>();
 
   #state: 'absent' | 'failed' | ComponentType<P> = 'absent';
@@ -22,17 +28,20 @@ export class LazyComponent<P extends object> {
     return () => this.#listeners.delete(listener);
   };
 
-  /** The component once its code is there. */
+  /** The component, once its code is loaded; otherwise the state of loading. */
   readonly state = (): 'absent' | 'failed' | ComponentType<P> => this.#state;
 
-  /** Fetches the code, also after a failure. Never rejects: a failure is a state, which is shown in place of the component. */
+  /**
+   * Fetches the code, again after a failure. Never rejects: a failure is a state, which is shown instead of the
+   * component.
+   */
   readonly preload = (): Promise<void> => {
     if (typeof this.#state !== 'string') return Promise.resolve();
     this.#fetching ??= this.#fetch();
     return this.#fetching;
   };
 
-  /** Fetches all code that did not come: of a window's parts more than one may be missing. */
+  /** Fetches the code of all failed components again: a window may contain more than one. */
   static retry(): void {
     for (const fetch of [...LazyComponent.#failed]) void fetch();
   }
@@ -61,7 +70,9 @@ interface Props<P extends object> {
   readonly props: P;
 }
 
-/** Draws a component once its code is there; until then a note, and where it cannot be fetched, why and a retry. */
+/**
+ * Renders a component once its code is loaded; until then a note, and after a failure the reason and a retry button.
+ */
 export function Lazy<P extends object>({ component, props }: Props<P>) {
   const state = useSyncExternalStore(component.subscribe, component.state);
   const arrived = useContext(OnLoaded);

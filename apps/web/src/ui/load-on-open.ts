@@ -1,4 +1,7 @@
-/** Handlers for when the list of a `<select>` is about to be shown, by pointer or by key: its choices may be fetched anew. */
+/**
+ * Handlers for the moment before the list of a `<select>` opens, by pointer or by key: its choices may be fetched
+ * again.
+ */
 
 interface OpenHandlers {
   readonly onPointerEnter: () => void;
@@ -8,8 +11,8 @@ interface OpenHandlers {
 }
 
 /**
- * Properties of a `<select>` whose choices `load` fetches. Under the pointer they are there before the list opens; a list
- * that is open already takes in what comes later.
+ * Properties of a `<select>` whose choices `load` fetches. They are fetched when the pointer is over it, so that they
+ * are there before the list opens; an open list is updated when they arrive later.
  */
 export const loadOnOpen = (load: () => void): OpenHandlers => ({
   onPointerEnter: load,

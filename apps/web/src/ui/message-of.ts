@@ -1,2 +1,2 @@
-/** Text of an error, for people. */
+/** Message of a thrown value, for people. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,12 +1,12 @@
 /**
- * Spreads the drawing of live values over frames. Values of many windows come in one message; drawn in one frame they
- * would be a long one. Each job runs at most twice a second, in the order of asking, for a millisecond or two of each
- * frame.
+ * Spreads the drawing of live values over frames. Values of many windows arrive in one message; drawing them in one
+ * frame would make that frame long. Each job runs at most twice a second, in the order of the requests, and one frame
+ * runs jobs for a millisecond or two.
  */
 
 /** Time for jobs in one frame, ms; at least one job runs. */
 const BUDGET_MS = 1.5;
-/** Shortest time between two runs of one job, ms; less than half a second, as timers are not exact. */
+/** Minimum time between two runs of one job, ms; less than half a second, as timers are not exact. */
 const MIN_MS = 450;
 
 /** Clock and frames that drive the queue: the browser's, or those of a test. */
@@ -18,11 +18,11 @@ interface FrameClock {
   after(callback: () => void, ms: number): void;
 }
 
-/** Something that draws. */
+/** A job that draws. */
 interface PaintJob {
-  /** Asks for a run; asking again before it changes nothing. */
+  /** Requests a run; further requests before the run have no effect. */
   ask(): void;
-  /** Runs no more. */
+  /** Cancels pending and further runs. */
   cancel(): void;
 }
 
@@ -83,7 +83,7 @@ export class PaintQueue {
   }
 }
 
-/** The page's one queue. Frames do not come while the page is hidden, so nothing is drawn then. */
+/** The page's queue. A hidden page gets no frames, so that nothing is drawn then. */
 export const paintQueue = new PaintQueue({
   now: () => performance.now(),
   frame: (callback) => requestAnimationFrame(callback),

@@ -1,6 +1,12 @@
-/** Times as the router's clock shows them: Log, lists and History name one moment by one time, whatever zone the browser is in. */
+/**
+ * Times by the router's clock: log, lists and history show the same time for an event, whatever the time zone of the
+ * browser.
+ */
 
-/** Zone of the router (tz database); undefined until it is known, and where the browser does not know it: the browser's then. */
+/**
+ * Time zone of the router (tz database); undefined while it is unknown, or unknown to the browser: then the browser's
+ * zone is used.
+ */
 let zone: string | undefined;
 let format = formatOf(undefined);
 
@@ -17,7 +23,7 @@ function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
   });
 }
 
-/** The router says in which zone its clock is; an empty text: it does not. */
+/** Sets the time zone of the router; an empty text if the router does not know it. */
 export function followZone(name: string): void {
   const next = name === '' ? undefined : name;
   if (next === zone) return;

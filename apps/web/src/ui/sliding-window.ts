@@ -1,4 +1,4 @@
-/** Values over the last minutes, as a graph keeps them: appended at the end, forgotten at the start. Pure. */
+/** Values of the last minutes for a graph: appended at the end, removed at the start. Pure. */
 
 /** Times (ms since 1970, ascending) and one list of values for each line. */
 export interface Points {
@@ -6,12 +6,12 @@ export interface Points {
   readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** Time between two samples above which there is a gap, ms. */
+/** Time between two samples above which a gap is shown, ms. */
 const GAP_MS = 3_000;
 
 type Column = (number | null)[];
 
-/** A window of time that slides with the newest point. Its arrays stay the same objects and only change content. */
+/** A time window that ends at the newest point. Its arrays remain the same objects; only their content changes. */
 export class SlidingWindow {
   /** Times of the samples, seconds since 1970. */
   readonly times: number[] = [];
@@ -23,15 +23,15 @@ export class SlidingWindow {
     this.#spanS = spanMs / 1000;
   }
 
-  /** Time of the newest point, ms; the beginning of time while there is none. */
+  /** Time of the newest point, ms; negative infinity while there is none. */
   get newestMs(): number {
     const last = this.times.at(-1);
     return last === undefined ? Number.NEGATIVE_INFINITY : last * 1000;
   }
 
   /**
-   * Appends points that are newer than those held. Time without samples becomes a hole in the lines. Points that end before
-   * those held take their place: the clock was set back.
+   * Appends points that are newer than the stored ones. A time without samples becomes a gap in the lines. If the new
+   * points end before the stored ones, the clock was set back, and the new points replace them.
    */
   append({ times, values }: Points): void {
     const last = times.at(-1);
@@ -65,8 +65,8 @@ export class SlidingWindow {
 }
 
 /**
- * Fewer points for as many pixels: of each of `buckets` equal parts of the time, those where a line is lowest and
- * highest, so that peaks stay. A hole stays a hole.
+ * Reduces points to the resolution of the screen: of each of `buckets` equal parts of the time, the points where a line
+ * is lowest and highest, so that peaks are kept. Gaps are kept, too.
  */
 export function decimated(
   times: readonly number[],

@@ -1,9 +1,9 @@
 /**
- * Suppresses the second press of a double click whose first press closed or covered the surface below the pointer (a window, a
- * menu, a list of choices): that press is stray, as its target is another element than the user meant.
+ * Suppresses the second press of a double click whose first press closed or covered the surface below the pointer (a
+ * window, a menu, a list of choices): that press is stray, as its target is not the element that the user meant.
  */
 
-/** Largest distance between the presses of a double click: in time, ms, and in either direction, px. */
+/** Maximum distance between the presses of a double click: in time, ms, and in each direction, px. */
 const DOUBLE_CLICK_MS = 500;
 const DOUBLE_CLICK_PX = 8;
 
@@ -18,7 +18,10 @@ export interface Press {
   readonly y: number;
   /** The surface that was pressed; null for the page itself. */
   readonly surface: object | null;
-  /** Left, right and upper edge of the surface at the press. The lower edge is left out, as it moves when content is loaded. */
+  /**
+   * Left, right and upper edge of the surface at the press. The lower edge is omitted, as it moves when content is
+   * loaded.
+   */
   readonly edges: string;
   /** Whether a button or link was pressed. */
   readonly onControl: boolean;
@@ -26,7 +29,7 @@ export interface Press {
 
 /**
  * Whether a press is stray.
- * @param before the press before it
+ * @param before the previous press
  * @param isRepeat whether the browser reports both as one double click, by its own limits of time and distance
  */
 export function isStray(before: Press | undefined, press: Press, isRepeat: boolean): boolean {
@@ -34,7 +37,7 @@ export function isStray(before: Press | undefined, press: Press, isRepeat: boole
   const isNear = Math.abs(press.x - before.x) <= DOUBLE_CLICK_PX && Math.abs(press.y - before.y) <= DOUBLE_CLICK_PX;
   if (!isRepeat && (!isNear || press.at - before.at > DOUBLE_CLICK_MS)) return false;
   if (press.surface !== before.surface) return true;
-  // A title bar button such as Maximise has resized the window. A resize by pulling an edge is no such case.
+  // A title bar button such as Maximise has resized the window. Resizing by dragging an edge does not count.
   return before.onControl && press.edges !== before.edges;
 }
 
@@ -52,10 +55,10 @@ function pressOf(event: PointerEvent): Press {
   };
 }
 
-/** Events that follow a press, in their order. */
+/** Events that follow a press, in order. */
 const FOLLOW_UP_EVENTS = ['mousedown', 'pointerup', 'mouseup', 'click', 'auxclick', 'dblclick'] as const;
 
-/** Stops stray presses before they reach the page. To be called before any other listener is added to the window. */
+/** Stops stray presses before they reach the page. Must be called before any other listener is added to the window. */
 export function suppressStrayPresses(): void {
   let before: Press | undefined;
   let last: Press | undefined;
@@ -80,7 +83,7 @@ export function suppressStrayPresses(): void {
     suppress(event);
   };
   const follow = (event: MouseEvent) => {
-    // The click of a key or of a label has no count.
+    // A click by a key or on a label has no count.
     if (event.type === 'click' && event.detail === 0) return;
     if (event.type === 'mousedown' && event.button === 0 && event.detail > 1 && last !== undefined) {
       isSuppressed ||= isStray(before, last, true);

@@ -11,16 +11,16 @@ interface Toast {
   readonly id: number;
   readonly kind: 'info' | 'error';
   readonly text: string;
-  /** A message takes the place of one with the same key. */
+  /** A message replaces an earlier one with the same key. */
   readonly key?: string;
   readonly action?: ToastAction;
   /** Alternative to the action. */
   readonly instead?: ToastAction;
-  /** Stays until it is dismissed or another one takes its place. */
+  /** Remains until it is dismissed or replaced. */
   readonly stays?: boolean;
 }
 
-/** Time for which a message stays, ms. */
+/** Time for which a message is shown, ms. */
 const TOAST_MS = 10_000;
 
 let nextId = 1;
@@ -31,7 +31,7 @@ export function dismissToast(id: number): void {
   useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((toast) => toast.id !== id) }));
 }
 
-/** Takes away the message with a key. */
+/** Removes the message with a key. */
 export function dismissKey(key: string): void {
   useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((toast) => toast.key !== key) }));
 }
@@ -46,7 +46,7 @@ export function showToast(toast: Omit<Toast, 'id'>): void {
   if (toast.stays !== true) setTimeout(() => dismissToast(id), TOAST_MS);
 }
 
-/** Shows what went wrong. */
+/** Shows an error message. */
 export function showError(what: string, error: unknown): void {
   showToast({ kind: 'error', text: `${what}: ${messageOf(error)}` });
 }

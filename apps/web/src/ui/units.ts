@@ -1,6 +1,6 @@
 /**
- * Numbers with units, for graphs and read-outs, as tables have them: rates are decimal (k = 1000), amounts of data
- * binary (KiB = 1024 B).
+ * Numbers with units for graphs and read-outs, as in tables: rates have decimal prefixes (k = 1000), amounts of data
+ * binary ones (KiB = 1024 B).
  */
 import { displayBytes, displayRate, thousands } from '@tollway/schema';
 
@@ -25,7 +25,9 @@ const BINARY: readonly Scale[] = ['', 'Ki', 'Mi', 'Gi', 'Ti'].map((prefix, step)
   prefix,
 }));
 
-/** The prefix under which `max` has one to three digits before the point. Only seconds are divided. */
+/**
+ * The prefix with which `max` has one to three digits before the decimal point. Only seconds also get prefixes below 1.
+ */
 export function scaleFor(max: number, unit?: string): Scale {
   const size = Math.abs(max);
   const least = unit === 's' && size > 0 ? 0 : 1;
@@ -34,8 +36,8 @@ export function scaleFor(max: number, unit?: string): Scale {
 }
 
 /**
- * `value` for people: `12.3 Mbps` and `4.5 KiB` with one decimal, truncated, and packets as a whole number, as in tables;
- * three significant digits of what tables do not have.
+ * `value` for people: `12.3 Mbps` and `4.5 KiB` with one decimal, truncated, and packets as a whole number, as in
+ * tables; units that tables do not have with three significant digits.
  */
 export function withUnit(value: number, unit: string): string {
   if (value >= 0 && unit === 'bps') return displayRate(String(Math.round(value)));
@@ -48,13 +50,13 @@ export function withUnit(value: number, unit: string): string {
   return unit === '%' ? `${sign}${scaled.toFixed(1)}%` : `${sign}${scaled.toFixed(digits)} ${prefix}${unit}`;
 }
 
-/** `996 885 p/s`; what is less than one a second still is something. */
+/** `996 885 p/s`; a rate below one per second must not be shown as zero. */
 function packetsText(value: number, unit: string): string {
   const count = value > 0 && value < 1 ? value.toFixed(1) : thousands(String(Math.round(value)));
   return `${count} ${unit === 'packets' && count === '1' ? 'packet' : unit}`;
 }
 
-/** Numbers along an axis, all under one prefix, with as many decimals as say where the ticks are. */
+/** Numbers along an axis, all with the same prefix, with as many decimals as are needed to distinguish the ticks. */
 export function axisLabels(ticks: readonly number[], scale: Scale): string[] {
   const scaled = ticks.map((tick) => Math.abs(tick) / scale.divisor);
   const exact = (decimals: number) => scaled.every((value) => Math.abs(value - Number(value.toFixed(decimals))) < 1e-6);
@@ -62,12 +64,12 @@ export function axisLabels(ticks: readonly number[], scale: Scale): string[] {
   return scaled.map((value) => value.toFixed(decimals));
 }
 
-/** Time axes in seconds, the shortest first. */
+/** Lengths of time axes, s, the shortest first. */
 const SPANS_S: readonly number[] = [60, 90, 120, 180, 240, 300];
 
 /**
- * The shortest time axis, s, that shows all samples held, and at most `mostMs`. `times` in s. An outage stands in it as a
- * gap: what was before is what one looks for after it. After a sleep of hours nothing from before is held.
+ * The shortest time axis, s, that shows all stored samples, at most `mostMs`. `times` in s. An outage is shown as a
+ * gap, as the samples before it are of interest afterwards. After hours of sleep no earlier samples are stored.
  */
 export function spanOf(times: readonly number[], mostMs: number): number {
   const most = mostMs / 1000;

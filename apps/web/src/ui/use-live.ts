@@ -1,14 +1,14 @@
-/** Live values written straight into the document: a tick renders nothing in React. */
+/** Live values that are written directly into the document: an update renders nothing in React. */
 import { useEffect, useRef } from 'react';
 import { paintQueue } from './paint-queue.ts';
 import { useVisible } from './visibility.ts';
 
-/** Calls back on new values; returns the function that stops it. */
+/** Adds a callback for new values; returns the function that removes it. */
 export type Subscribe = (changed: () => void) => () => void;
 
 /**
  * Calls `draw` with the element of the returned ref after new values, at most twice a second, and listens only while
- * the component can be seen. `subscribe` must stay the same function.
+ * the component is visible. `subscribe` must be a stable function.
  */
 export function useLive<E extends HTMLElement>(subscribe: Subscribe, draw: (element: E) => void) {
   const element = useRef<E>(null);
@@ -30,7 +30,7 @@ export function useLive<E extends HTMLElement>(subscribe: Subscribe, draw: (elem
   return element;
 }
 
-/** Writes a text where it differs from what stands there. */
+/** Writes a text if it differs from the present one. */
 export function write(element: Element | null | undefined, text: string): void {
   if (element !== null && element !== undefined && element.textContent !== text) element.textContent = text;
 }

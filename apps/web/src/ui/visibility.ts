@@ -1,10 +1,10 @@
 /**
- * Whether somebody can see this part of the page. What is out of sight (a minimised or covered window, a browser tab in
- * the background) closes its live topics, so that it costs nothing here and on the router.
+ * Whether a part of the page is visible. A part that is not (in a minimised or covered window, or a background browser
+ * tab) closes its live topics, so that it causes no cost here and on the router.
  */
 import { createContext, useContext, useSyncExternalStore } from 'react';
 
-/** False inside a window that is minimised or wholly covered. */
+/** False inside a window that is minimised or completely covered. */
 export const Visibility = createContext(true);
 
 function subscribe(changed: () => void): () => void {
@@ -12,12 +12,12 @@ function subscribe(changed: () => void): () => void {
   return () => document.removeEventListener('visibilitychange', changed);
 }
 
-/** True while the browser tab is in front. */
+/** Whether the browser tab is in the foreground. */
 function usePageVisible(): boolean {
   return useSyncExternalStore(subscribe, () => document.visibilityState !== 'hidden');
 }
 
-/** True while the window around this component, and the browser tab, can be seen. */
+/** Whether the window around this component, and the browser tab, are visible. */
 export function useVisible(): boolean {
   const page = usePageVisible();
   return useContext(Visibility) && page;

@@ -1,13 +1,13 @@
 /**
- * Windows that are more than a table or a form, and additions to tabs of generated dialogs. Each is found by its folder
- * here, which is named as the address of the window, `queue/simple` for `/queue/simple`:
+ * Windows that are more than a generated table or form, and additions to tabs of generated dialogs. Each is found by
+ * its folder, whose path below this one is the address of the window: `queue/simple` for `/queue/simple`:
  *
  * - `window.tsx`: the window of a menu, a component that takes {@link MenuWindowProps};
  * - `standalone-window.tsx`: a window that belongs to no menu, a component that takes {@link StandaloneWindowProps};
- * - `tabs.ts`: what tabs of the menu's dialogs show above their fields, {@link TabExtras}.
+ * - `tabs.ts`: content that tabs of the menu's dialogs show above their fields, {@link TabExtras}.
  *
- * All export it as default. The code of windows is fetched when one is opened; that of tabs is there from the
- * beginning, so that it should only name a {@link LazyComponent}.
+ * All of them have a default export. The code of windows is fetched when one is opened. The code of tabs is loaded with
+ * the page, so that it should only name a {@link LazyComponent}.
  */
 import type { ComponentType } from 'react';
 import type { TabExtras } from '../menu/form-tabs.ts';
@@ -19,7 +19,7 @@ interface ComponentFile<P> {
   readonly default: ComponentType<P>;
 }
 
-/** Values by the address that their folder stands for. */
+/** Values by address, which is the path of the file's folder. */
 function byAddress<From, To>(files: Readonly<Record<string, From>>, of: (file: From) => To): ReadonlyMap<string, To> {
   return new Map(
     Object.entries(files).map(([path, file]) => [path.slice('.'.length, path.lastIndexOf('/')), of(file)] as const),
@@ -41,7 +41,7 @@ export const standaloneWindowComponents = byAddress(
   fetched,
 );
 
-/** Content that tabs of dialogs show beside their fields, by the path of the menu. */
+/** Content that tabs of dialogs show above their fields, by the path of the menu. */
 export const tabExtras = byAddress(
   import.meta.glob<TabExtras>('./**/tabs.ts', { eager: true, import: 'default' }),
   (extras) => extras,

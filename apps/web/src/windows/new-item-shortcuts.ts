@@ -1,12 +1,12 @@
-/** New items that people often want, with the values that make them what they are. The palette offers them by name. */
+/** New items that are needed often, with their characteristic values. The palette offers them by name. */
 
 interface NewItemShortcut {
   readonly label: string;
-  /** Other words that find it. */
+  /** Additional search terms. */
   readonly words: string;
   /** Path of a menu. */
   readonly menu: string;
-  /** Values of the new item; an empty one unfolds a field that is to be filled in. */
+  /** Values of the new item; an empty one unfolds a field for the user to fill in. */
   readonly values: Readonly<Record<string, string>>;
 }
 

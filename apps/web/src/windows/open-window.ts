@@ -1,16 +1,19 @@
-/** Links by which parts of a window open other windows: taken over from the browser. */
+/** Links between windows: their clicks open windows instead of leaving the page. */
 import { createContext, type MouseEvent, useContext } from 'react';
 
-/** Follows an address by the address bar, without a desktop around. */
+/** Opens an address by the address bar, if there is no desktop around. */
 function followAddress(address: string): void {
   window.history.pushState(null, '', address);
   window.dispatchEvent(new PopStateEvent('popstate'));
 }
 
-/** Opens the window of an address, e.g. `/ip/firewall/filter`. Given by the shell. */
+/** Opens the window of an address, e.g. `/ip/firewall/filter`. Provided by the shell. */
 export const OpenWindow = createContext<(address: string) => void>(followAddress);
 
-/** Handler for an element that holds links into the router: a plain click opens a window, any other is the browser's. */
+/**
+ * Handler for an element with links into the router: a plain click opens a window, other clicks are left to the
+ * browser.
+ */
 export function useLinks(): (event: MouseEvent) => void {
   const open = useContext(OpenWindow);
   return (event) => {

@@ -1,5 +1,6 @@
 /**
- * The windows of the console: their tabs, which are menus that share a window, and their places in the menu tree, as the menus declare them.
+ * The windows of the console: their tabs, which are menus that share a window, and their places in the menu tree, both
+ * as declared by the menus.
  */
 import { type Menu, menuByPath, registry, type WindowSize } from '@tollway/schema';
 
@@ -38,12 +39,12 @@ export const QUEUE_IMPORT = '/queue/simple/import';
 interface StandaloneWindow {
   readonly address: string;
   readonly title: string;
-  /** Place in the menu tree; undefined for one that only a button opens. */
+  /** Place in the menu tree; undefined for a window that only a button opens. */
   readonly tree?: readonly string[];
   readonly size: WindowSize;
-  /** The button that opens it, and the menu above whose list that stands. */
+  /** The button that opens it, and the menu above whose list the button is shown. */
   readonly openedBy?: { readonly label: string; readonly menu: string };
-  /** The menu to which it only adds items: it is nothing for those who may not. */
+  /** The menu to which the window only adds items: users who may not add items there cannot open it. */
   readonly addsTo?: string;
 }
 
@@ -62,17 +63,17 @@ const STANDALONE_WINDOWS: readonly StandaloneWindow[] = [
 const standaloneWindow = (address: string): StandaloneWindow | undefined =>
   STANDALONE_WINDOWS.find((each) => each.address === address);
 
-/** The menu to which a window only adds items: it is nothing for those who may not. */
+/** The menu to which a window only adds items: users who may not add items there cannot open it. */
 export function addsTo(address: string): Menu | undefined {
   const path = standaloneWindow(address)?.addsTo;
   return path === undefined ? undefined : menuByPath(path);
 }
 
-/** Size that a window is opened with, where that is given, by the address of its first tab. */
+/** Initial size of a window, by the address of its first tab; undefined if none is declared. */
 export const sizeOf = (address: string): WindowSize | undefined =>
   standaloneWindow(address)?.size ?? menuByPath(address)?.window?.size;
 
-/** The first level of the tree, in the order that RouterOS users know; what is not here comes last. */
+/** The first level of the tree, in the order that RouterOS users expect; other entries come last. */
 const TOP = ['Dashboard', 'Interfaces', 'IP', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
 
 function tabFor(menu: Menu): Tab {

@@ -9,7 +9,7 @@ export interface MenuWindowProps {
   readonly onAdd: (start?: NewItem) => void;
   /** Closes the window. */
   readonly onClose: () => void;
-  /** Closes it too, but asks first when something in it is not stored. */
+  /** Requests to close the window, with a confirmation if it has unsaved changes. */
   readonly onCloseRequest: () => void;
 }
 
@@ -17,6 +17,6 @@ export interface MenuWindowProps {
 export interface StandaloneWindowProps {
   /** Group of the user: `full`, `write` or `read`. */
   readonly userGroup: string;
-  /** The user may do what the window is for. That can change while it is open. */
+  /** Whether the user may perform the action of the window. This may change while it is open. */
   readonly allowed: boolean;
 }

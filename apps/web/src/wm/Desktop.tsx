@@ -1,4 +1,4 @@
-/** The desktop: all windows one over another, or on a narrow screen one page at a time. */
+/** The desktop: all windows stacked, or on a narrow screen one page at a time. */
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import { takesEscape } from '../ui/escape.ts';
 import { Lazy } from '../ui/lazy-component.tsx';
@@ -15,10 +15,10 @@ interface Props {
   readonly render: Render;
   /** Opens a second window with the content of the window `id`. */
   readonly onAnother: (id: string) => void;
-  /** Called when somebody wants to close a window. */
+  /** Called when the user requests to close a window. */
   readonly onCloseRequest: (id: string) => void;
   readonly onCloseAllRequest: () => void;
-  /** Called when somebody wants to go from a page to the one before it. */
+  /** Called when the user goes back from a page to the previous one. */
   readonly onBack: (id: string) => void;
   /** Content that is shown when no window is open. */
   readonly children: ReactNode;
@@ -35,7 +35,7 @@ function visibleIds(state: DesktopState, grabbed: string | undefined, narrow: bo
     if (win === undefined || win.minimised) continue;
     const rect = shownRect(win, state.desktop);
     if (!isCovered(rect, above, state.desktop)) visible.add(id);
-    // What it covers comes to light while it is moved.
+    // While a window is moved, the windows that it covers may come into view.
     if (id !== grabbed) above.push(rect);
   }
   return visible;
@@ -52,7 +52,7 @@ export function Desktop({ narrow, render, onAnother, onCloseRequest, onCloseAllR
 
   useLayoutEffect(() => {
     const element = root.current;
-    // A phone that is turned, or its keyboard, is no reason to move windows.
+    // A rotated phone, or its keyboard, is no reason to move windows.
     if (element === null || narrow) return;
     const measure = () => act({ do: 'desktop', size: { width: element.clientWidth, height: element.clientHeight } });
     measure();
@@ -83,7 +83,7 @@ export function Desktop({ narrow, render, onAnother, onCloseRequest, onCloseAllR
   );
 }
 
-/** True in a text field of a list, where Escape ends typing, not the window. */
+/** Whether the target is a text field of a list, in which Escape ends the editing and does not close the window. */
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, select, textarea');
 }
@@ -95,7 +95,7 @@ function useKeys(root: { readonly current: HTMLElement | null }, onCloseRequest:
     const press = (event: KeyboardEvent) => {
       const command = desktopCommand(event);
       if (command === undefined || event.defaultPrevented || event.isComposing) return;
-      // A dialog in front of everything has the keys to itself.
+      // While a modal dialog is open, all keys belong to it.
       if (document.querySelector('dialog[open]') !== null) return;
       const state = useDesktop.getState();
       const id = activeId(state);

@@ -1,4 +1,6 @@
-/** The open windows in the order in which they were opened. A press brings one up, or puts the active one away. */
+/**
+ * The open windows, in the order in which they were opened. A press activates a window, or minimises the active one.
+ */
 import { useEffect, useRef } from 'react';
 import { act, openWindowMenu, useDesktop } from './desktop-state.ts';
 import { activeId } from './reducer.ts';
@@ -9,7 +11,7 @@ export function Taskbar({ onCloseRequest }: { readonly onCloseRequest: (id: stri
   const active = activeId(state);
   const labels = taskLabels(state.windows);
   const bar = useRef<HTMLElement>(null);
-  // Of more windows than there is room for, the active one is in sight.
+  // If there are more windows than fit, the active one is scrolled into view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: when another window is active
   useEffect(() => {
     bar.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });

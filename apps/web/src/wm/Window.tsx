@@ -1,4 +1,4 @@
-/** A window of the desktop: title bar, edges to pull, and whatever the owner of the desktop puts into it. */
+/** A window of the desktop: title bar, edges for resizing, and the content that the owner of the desktop provides. */
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { Visibility } from '../ui/visibility.ts';
@@ -11,17 +11,17 @@ import { useReveal } from './reveal.ts';
 import { useWindowDrag } from './use-window-drag.ts';
 import { WindowId } from './window-id.ts';
 
-/** Draws what an address means in the window `id`. */
+/** Renders the content of an address in the window `id`. */
 export type Render = (id: string, address: string) => ReactNode;
 
 interface Props {
   readonly win: DesktopWindow;
   readonly desktop: Size;
-  /** Place in the stack, from the bottom. */
+  /** Position in the stack, from the bottom. */
   readonly z: number;
   readonly active: boolean;
   readonly visible: boolean;
-  /** Fills the desktop, with a way back instead of a frame: how a phone shows a window. */
+  /** Whether it fills the desktop, with a back button instead of a frame, as on a phone. */
   readonly page: boolean;
   readonly render: Render;
   readonly onCloseRequest: (id: string) => void;
@@ -173,7 +173,7 @@ export const Window = memo(function Window({
 interface TitleButtonProps {
   readonly label: string;
   readonly icon: 'minimise' | 'maximise' | 'restore' | 'close' | 'back';
-  /** Reachable by Tab. The others are in the window menu, so that Tab leads from the title into the content. */
+  /** Whether Tab reaches it. Other buttons are in the window menu, so that Tab leads from the title to the content. */
   readonly reachable?: boolean;
   readonly onPress: () => void;
 }
@@ -193,7 +193,7 @@ function TitleButton({ label, icon, reachable = false, onPress }: TitleButtonPro
   );
 }
 
-/** Brings the keyboard into a window that has become the active one, to where it was or to its content. */
+/** Moves the keyboard focus into a window that becomes active, to its former position or to the content. */
 function useFocus(root: { readonly current: HTMLElement | null }, active: boolean, page: boolean): void {
   const last = useRef<Element>(null);
   const requests = useFocusRequests(active);
@@ -214,7 +214,7 @@ function useFocus(root: { readonly current: HTMLElement | null }, active: boolea
     if (document.querySelector('dialog[open]') !== null) return;
     const before = last.current;
     if (before instanceof HTMLElement && element.contains(before) && before.checkVisibility()) before.focus();
-    // What had it may be switched off by now.
+    // The element that had the focus may be disabled by now.
     if (!element.contains(document.activeElement)) focusContent(element, page);
   }, [root, active, page, requests]);
 }
@@ -234,10 +234,10 @@ function onMoveKey(event: KeyboardEvent, id: string, what: 'move' | 'resize'): v
   event.stopPropagation();
 }
 
-/** Places of windows when the arrow keys took hold of them. */
+/** Positions of windows before they were moved by arrow keys. */
 const moveStart = new Map<string, Rect>();
 
-/** The arrow keys let go of a window that loses the focus. */
+/** Ends moving by arrow keys when the window loses the focus. */
 function useKeyboardMoveEnd(root: { readonly current: HTMLElement | null }, id: string, isMoving: boolean): void {
   useLayoutEffect(() => {
     const element = root.current;

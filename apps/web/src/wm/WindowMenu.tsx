@@ -1,4 +1,4 @@
-/** The menu of a window: everything that mouse and keys do with it, with the keys. */
+/** The menu of a window: everything that can be done with it by mouse or key, with the keys. */
 import { type Command, PopupMenu } from '../ui/PopupMenu.tsx';
 import { act, useDesktop, useKeyboardMove, useWindowMenu } from './desktop-state.ts';
 import { windowOf } from './reducer.ts';

@@ -1,7 +1,7 @@
-/** Visibility of windows. What is wholly covered closes its live topics. Pure. */
+/** Visibility of windows: a completely covered window closes its live topics. Pure. */
 import type { Rect, Size } from './geometry.ts';
 
-/** Parts of `rect` where `cover` does not lie on it. */
+/** Parts of `rect` that `cover` does not cover. */
 function subtractRect(rect: Rect, cover: Rect): readonly Rect[] {
   const left = Math.max(rect.x, cover.x);
   const right = Math.min(rect.x + rect.width, cover.x + cover.width);
@@ -16,7 +16,7 @@ function subtractRect(rect: Rect, cover: Rect): readonly Rect[] {
   ].filter((part) => part.width > 0 && part.height > 0);
 }
 
-/** True when nothing of `rect` shows on the desktop below the rectangles of `above`. */
+/** Whether no part of `rect` is visible on the desktop below the rectangles of `above`. */
 export function isCovered(rect: Rect, above: readonly Rect[], desktop: Size): boolean {
   const left = Math.max(rect.x, 0);
   const top = Math.max(rect.y, 0);

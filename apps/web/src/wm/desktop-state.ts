@@ -19,7 +19,7 @@ export function useActiveId(): string | undefined {
 /** Counts requests to focus the active window. */
 const useFocusCount = create<{ readonly count: number }>(() => ({ count: 0 }));
 
-/** Focuses the active window, e.g. when an open window is opened again. */
+/** Focuses the active window, e.g. when an address is opened whose window is already open. */
 export function focusActive(): void {
   useFocusCount.setState(({ count }) => ({ count: count + 1 }));
 }

@@ -1,11 +1,13 @@
-/** Focus of the keyboard in a window. */
+/** Keyboard focus in a window. */
 
-// The panels of other tabs are there, too.
+// Excludes the panels of hidden tabs.
 const LIST = '[role="grid"][tabindex]:not([hidden] *)';
 const FIELD = ':is(input, select):enabled:not([hidden] *)';
 const TAB = '[role="tab"][aria-selected="true"]';
 
-/** The first thing to work with in a window. A touch screen would answer a text field with its keyboard. */
+/**
+ * Focuses the first control of a window. On a touch screen text fields are skipped, as they would open the keyboard.
+ */
 export function focusContent(element: HTMLElement, page: boolean): void {
   const body = element.querySelector('.window-body');
   const touch = page || window.matchMedia('(pointer: coarse)').matches;
@@ -13,8 +15,8 @@ export function focusContent(element: HTMLElement, page: boolean): void {
     .map((selector) => body?.querySelector<HTMLElement>(selector))
     .find((found) => found !== null && found !== undefined);
   wanted?.focus({ preventScroll: true });
-  // In any case keys mean this window, and none behind it.
+  // Otherwise keys would reach another window.
   if (!element.contains(document.activeElement)) element.focus({ preventScroll: true });
-  // As by Tab: what is typed takes the place of what is proposed.
+  // As by Tab: typed text replaces the proposed one.
   if (wanted instanceof HTMLInputElement) wanted.select();
 }

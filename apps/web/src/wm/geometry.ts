@@ -13,17 +13,17 @@ export interface Rect extends Size {
 /** Height of a title bar. */
 export const TITLE_PX = 28;
 
-/** Smaller no window gets; a desktop that is smaller still makes it smaller. */
+/** Minimum size of a window, unless the desktop is smaller. */
 export const MIN_SIZE: Size = { width: 260, height: 130 };
 
-/** Part of a title bar that stays on the desktop, px, so that every window can be taken hold of. */
+/** Width of a title bar that must stay on the desktop, px, so that the window can be dragged. */
 export const KEEP_PX = 120;
 
 function clamp(value: number, least: number, most: number): number {
   return Math.max(least, Math.min(value, Math.max(least, most)));
 }
 
-/** The size that a window of the wanted size gets on a desktop. */
+/** The size of a window with the requested size on a desktop. */
 function clampedSize(size: Size, desktop: Size): Size {
   return {
     width: Math.min(Math.max(size.width, MIN_SIZE.width), Math.max(desktop.width, 1)),
@@ -32,8 +32,8 @@ function clampedSize(size: Size, desktop: Size): Size {
 }
 
 /**
- * Keeps enough of a window on the desktop that its title bar can be taken hold of. It may hang over the right and the
- * lower edge; over the left one it would take its menu, its tabs and its first buttons out of reach.
+ * Moves a window so that enough of its title bar is on the desktop to drag it. It may extend beyond the right and lower
+ * edges, but not beyond the left one, where its menu, its tabs and its first buttons would be out of reach.
  */
 export function reachableRect(rect: Rect, desktop: Size): Rect {
   const { width, height } = clampedSize(rect, desktop);
@@ -47,8 +47,8 @@ export function reachableRect(rect: Rect, desktop: Size): Rect {
 }
 
 /**
- * Place of a window that was put to `rect` when the desktop had the size `within`: what was wholly on the desktop stays so
- * when the desktop shrinks, and comes back when it grows again.
+ * Present rectangle of a window that was placed at `rect` while the desktop had the size `within`: a window that was
+ * completely on the desktop remains so when the desktop shrinks, and returns when it grows again.
  */
 export function adjustedRect(rect: Rect, within: Size, desktop: Size): Rect {
   const { width, height } = clampedSize(rect, desktop);
@@ -65,7 +65,7 @@ export function adjustedRect(rect: Rect, within: Size, desktop: Size): Rect {
   );
 }
 
-/** The place nearest to a rectangle where all of it is on the desktop. */
+/** The nearest rectangle that is completely on the desktop. */
 export function wholeRect(rect: Rect, desktop: Size): Rect {
   const { width, height } = clampedSize(rect, desktop);
   return reachableRect(
@@ -74,10 +74,10 @@ export function wholeRect(rect: Rect, desktop: Size): Rect {
   );
 }
 
-/** Part of a focused element that must be on the desktop in each direction, px; of a smaller one, all. */
+/** Size of the part of a focused element that must be on the desktop, px; of a smaller element, all of it. */
 const SEEN_PX: Size = { width: 200, height: 80 };
 
-/** Whether enough of a part of a window is on the desktop to work with it. */
+/** Whether enough of an element in a window is on the desktop to use it. */
 export function isInSight({ x, y, width, height }: Rect, desktop: Size): boolean {
   const seen = (from: number, size: number, room: number) => Math.min(from + size, room) - Math.max(from, 0);
   return (
@@ -86,7 +86,7 @@ export function isInSight({ x, y, width, height }: Rect, desktop: Size): boolean
   );
 }
 
-/** Parts of a window that a resize moves. */
+/** Edges of a window that a resize moves. */
 export interface Edges {
   readonly left?: boolean;
   readonly right?: boolean;
@@ -94,7 +94,7 @@ export interface Edges {
   readonly bottom?: boolean;
 }
 
-/** The rectangle after some edges moved by `dx`, `dy`; the other edges stay where they are. */
+/** The rectangle after some edges were moved by `dx`, `dy`; other edges stay. */
 export function resizedRect(rect: Rect, edges: Edges, dx: number, dy: number): Rect {
   let { x, y, width, height } = rect;
   if (edges.right) width = Math.max(MIN_SIZE.width, width + dx);

@@ -1,11 +1,11 @@
 /** Moving and resizing a window by arrow keys. Pure. */
 import { MIN_SIZE, type Rect } from './geometry.ts';
 
-/** Step of an arrow key, px: in big steps, and in fine ones with Shift. */
+/** Step of an arrow key, px: coarse, and fine with Shift. */
 const STEP_PX = 16;
 const FINE_PX = 2;
 
-/** The rectangle after a key; undefined for a key that is no arrow. */
+/** The rectangle after a key; undefined for other keys than arrows. */
 export function movedByKey(rect: Rect, what: 'move' | 'resize', key: string, fine: boolean): Rect | undefined {
   const step = fine ? FINE_PX : STEP_PX;
   const by = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[key];

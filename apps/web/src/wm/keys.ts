@@ -1,4 +1,4 @@
-/** Keys that mean something for the desktop as a whole. Pure. */
+/** Keys with an effect on the desktop as a whole. Pure. */
 
 interface Key {
   readonly key: string;
@@ -11,7 +11,10 @@ interface Key {
 
 type DesktopCommand = 'close' | 'escape' | 'next' | 'previous' | 'menu';
 
-/** Command of a key; undefined when the desktop has no use for it. Letters by place, as Alt makes other signs of them. */
+/**
+ * Command of a key; undefined if it has none. Letters are identified by their position on the keyboard, as Alt may
+ * change the character.
+ */
 export function desktopCommand({ key, code, ctrlKey, metaKey, altKey, shiftKey }: Key): DesktopCommand | undefined {
   if (metaKey) return undefined;
   if (altKey) {

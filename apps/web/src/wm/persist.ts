@@ -1,4 +1,4 @@
-/** The state of the desktop as JSON, restored after a reload. Entries of the wrong shape are left out. Pure. */
+/** The state of the desktop as JSON, restored after a reload. Invalid entries are omitted. Pure. */
 import type { Rect, Size } from './geometry.ts';
 import {
   type DesktopState,
@@ -10,7 +10,7 @@ import {
 
 const VERSION = 1;
 
-/** Limit of windows that are kept. */
+/** Maximum number of windows that are stored. */
 const MAX_WINDOWS = 60;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -52,7 +52,7 @@ function toWin(value: unknown): DesktopWindow | undefined {
   return { ...placement, id, address, key, place: name, title, role, minimised: minimised === true };
 }
 
-/** Writes the windows that `keep` wants. */
+/** Serialises the windows for which `keep` returns true. */
 export function serialise(state: DesktopState, keep: (win: DesktopWindow) => boolean): string {
   const windows = state.windows.filter(keep).slice(-MAX_WINDOWS);
   const kept = new Set(windows.map((win) => win.id));
@@ -61,9 +61,9 @@ export function serialise(state: DesktopState, keep: (win: DesktopWindow) => boo
 }
 
 /**
- * Reads what {@link serialise} wrote; undefined for nothing, another version or nonsense.
+ * Parses the result of {@link serialise}; undefined for an absent or invalid text, or one of another version.
  *
- * @param keep says whether a window is still of use, e.g. whether what it shows exists
+ * @param keep returns whether a window is still useful, e.g. whether its content exists
  */
 export function deserialise(text: string | null, keep: (win: DesktopWindow) => boolean): DesktopState | undefined {
   let raw: unknown;
@@ -73,7 +73,7 @@ export function deserialise(text: string | null, keep: (win: DesktopWindow) => b
     return undefined;
   }
   if (!isFields(raw) || raw.version !== VERSION || !Array.isArray(raw.windows)) return undefined;
-  // Ids are given anew: those of the text may be anything.
+  // Windows get new ids, as the text may contain any.
   const names = new Map<string, string>();
   const windows: DesktopWindow[] = [];
   for (const each of raw.windows.slice(-MAX_WINDOWS)) {

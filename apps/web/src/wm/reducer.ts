@@ -1,24 +1,24 @@
 /**
- * The state of the window manager, and its actions. Pure: it knows neither the DOM nor the content of windows, which is an
- * address that the shell interprets.
+ * The state of the window manager, and its actions. Pure: it knows neither the DOM nor the content of windows, which
+ * are addresses that the shell interprets.
  */
 import { adjustedRect, MIN_SIZE, type Rect, reachableRect, type Size, sameRect, wholeRect } from './geometry.ts';
 
 /** Content of a new window. */
 export interface Content {
   readonly address: string;
-  /** Windows with the same key have the same content; a second one is opened only by "another". */
+  /** Windows with the same key have the same content; a second one is only opened on request. */
   readonly key: string;
-  /** Key of {@link DesktopState.placements}: windows that share it open where the last one of them was closed. */
+  /** Key of {@link DesktopState.placements}: a window opens where the last closed window with the same key was. */
   readonly place: string;
   readonly role: 'region' | 'dialog';
   readonly title: string;
-  /** Size of the first window of this kind. */
+  /** Initial size. */
   readonly size: Size;
 }
 
 export interface DesktopWindow {
-  /** Names the window for its whole life. */
+  /** Identifies the window during its lifetime. */
   readonly id: string;
   readonly address: string;
   readonly key: string;
@@ -30,7 +30,7 @@ export interface DesktopWindow {
   readonly within: Size;
   readonly maximised: boolean;
   readonly minimised: boolean;
-  /** The user has set the size; otherwise the height follows the content. */
+  /** True when the user has set the size; otherwise the height follows the content. */
   readonly sized: boolean;
 }
 
@@ -68,7 +68,7 @@ export type Action =
 /** Distance from one cascading window to the next, px. */
 const CASCADE_PX = 28;
 
-/** Number of closed windows whose placements are remembered. */
+/** Maximum number of closed windows whose placements are remembered. */
 export const MAX_PLACEMENTS = 80;
 
 export const emptyDesktop: DesktopState = {
@@ -83,7 +83,7 @@ export function windowOf(state: DesktopState, id: string): DesktopWindow | undef
   return state.windows.find((win) => win.id === id);
 }
 
-/** The window that takes the keys: the highest that is not minimised. */
+/** Id of the window that receives keys: the highest one that is not minimised. */
 export function activeId(state: DesktopState): string | undefined {
   return state.order.findLast((id) => windowOf(state, id)?.minimised === false);
 }
@@ -104,7 +104,7 @@ function raise(state: DesktopState, id: string): DesktopState {
   return { ...(win.minimised ? change(state, id, { minimised: false }) : state), order };
 }
 
-/** A free place in the cascade that starts at `from`. */
+/** A free position in the cascade that starts at `from`. */
 function cascaded(state: DesktopState, from: Rect): Rect {
   const taken = new Set(
     state.windows
@@ -137,7 +137,7 @@ function open(state: DesktopState, content: Content, another: boolean): DesktopS
   if (here !== undefined && !another) return raise(change(state, here, { address: content.address }), here);
   const known = state.placements[content.place];
   const first = firstRect(state, content.size);
-  // What hung over an edge when it was closed is opened to be worked with.
+  // A window that extended beyond an edge when it was closed is opened completely on the desktop.
   const last =
     known === undefined ? first : wholeRect(adjustedRect(known.rect, known.within, state.desktop), state.desktop);
   const from =
@@ -178,7 +178,7 @@ function close(state: DesktopState, id: string): DesktopState {
   };
 }
 
-/** The window that was opened after (1) or before (-1) the active one; minimised ones only when all are. */
+/** Activates the window that was opened after (1) or before (-1) the active one; minimised ones only if all are. */
 function cycle(state: DesktopState, by: 1 | -1): DesktopState {
   const awake = state.windows.filter((win) => !win.minimised);
   const among = awake.length > 0 ? awake : state.windows;

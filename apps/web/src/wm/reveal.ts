@@ -1,10 +1,10 @@
-/** The keyboard goes to what cannot be seen, too: into the part of a window that hangs over an edge of the desktop. */
+/** Moves windows that extend beyond the desktop when the keyboard focus moves to an element out of view. */
 import { type RefObject, useEffect } from 'react';
 import { act, useDesktop } from './desktop-state.ts';
 import { isInSight, sameRect, wholeRect } from './geometry.ts';
 import { shownRect, windowOf } from './reducer.ts';
 
-/** Kind of the last input. A window that moved under the pointer as it is pressed would be missed. */
+/** Kind of the last input: a window must not move while the pointer presses on it. */
 let last: 'keys' | 'pointer' = 'pointer';
 window.addEventListener(
   'keydown',
@@ -21,7 +21,7 @@ window.addEventListener(
   true,
 );
 
-/** Moves a window onto the desktop when something in it that is out of sight gets the focus by key. */
+/** Moves a window onto the desktop when an element in it that is out of view gets the focus by key. */
 export function useReveal(root: RefObject<HTMLElement | null>, id: string, page: boolean): void {
   useEffect(() => {
     const element = root.current;
@@ -38,13 +38,13 @@ export function useReveal(root: RefObject<HTMLElement | null>, id: string, page:
       if (isInSight({ x: left - desktop.left, y: top - desktop.top, width, height }, state.desktop)) return;
       const rect = shownRect(win, state.desktop);
       const moved = wholeRect(rect, state.desktop);
-      // What is too large for its window is not seen better elsewhere.
+      // If an element is too large for its window, moving the window does not help.
       if (!sameRect(moved, rect)) act({ do: 'put', id, rect: moved });
     };
     const note = () => {
       if (last !== 'keys') return;
       cancelAnimationFrame(frame);
-      // After the browser has scrolled to it inside of the window.
+      // After the browser has scrolled the element into view inside the window.
       frame = requestAnimationFrame(look);
     };
     element.addEventListener('focusin', note);

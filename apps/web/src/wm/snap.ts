@@ -1,7 +1,7 @@
-/** Edges that come near other edges jump onto them. Pure. */
+/** Snaps edges of windows to nearby edges. Pure. */
 import type { Edges, Rect, Size } from './geometry.ts';
 
-/** Distance within which edges snap, px. */
+/** Maximum distance at which edges snap, px. */
 const SNAP_PX = 8;
 
 interface Lines {
@@ -9,7 +9,7 @@ interface Lines {
   readonly y: readonly number[];
 }
 
-/** The edges to snap to: those of the desktop, and those of windows. */
+/** The edges to snap to: those of the desktop and of other windows. */
 export function snapLines(desktop: Size, windows: readonly Rect[]): Lines {
   return {
     x: [0, desktop.width, ...windows.flatMap((rect) => [rect.x, rect.x + rect.width])],
@@ -17,7 +17,7 @@ export function snapLines(desktop: Size, windows: readonly Rect[]): Lines {
   };
 }
 
-/** The smallest step that brings one of the edges onto one of the lines; 0 when none is near. */
+/** The smallest step that moves one of the edges onto one of the lines; 0 when none is near. */
 function stepTo(lines: readonly number[], edges: readonly number[]): number {
   let best = 0;
   let distance = SNAP_PX + 1;
@@ -33,7 +33,7 @@ function stepTo(lines: readonly number[], edges: readonly number[]): number {
   return best;
 }
 
-/** The place of a window that is being moved. */
+/** The snapped position of a window that is being moved. */
 export function snapMove(rect: Rect, lines: Lines): Rect {
   return {
     ...rect,
@@ -42,7 +42,7 @@ export function snapMove(rect: Rect, lines: Lines): Rect {
   };
 }
 
-/** The steps that bring the edges that are being moved onto lines. */
+/** The steps that move the dragged edges onto lines. */
 export function snapResize(rect: Rect, edges: Edges, lines: Lines): { readonly dx: number; readonly dy: number } {
   const x = edges.left ? [rect.x] : edges.right ? [rect.x + rect.width] : [];
   const y = edges.top ? [rect.y] : edges.bottom ? [rect.y + rect.height] : [];

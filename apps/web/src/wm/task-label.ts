@@ -1,23 +1,23 @@
-/** Label of the button of a window. Pure. */
+/** Label of the taskbar button of a window. Pure. */
 import type { DesktopWindow } from './reducer.ts';
 
 interface TaskLabel {
-  /** The whole title, and a number where others have the same. */
+  /** The whole title, with a number if other windows have the same title. */
   readonly name: string;
-  /** Kind of thing that the window shows, or all of its title. */
+  /** Kind of content of the window, or its whole title. */
   readonly kind: string;
   /**
-   * Name of the item that it shows; empty for a list. It stands first, in two parts of which the first is cut: where
-   * room is short, windows differ by it, and often by its end.
+   * Name of the item in the window; empty for a list. It is shown first, in two parts of which only the first may be
+   * cut off: if space is short, windows differ by this name, and often by its end.
    */
   readonly item: readonly [string, string];
-  /** Tells windows with the same title apart: 2 for the second one. */
+  /** Distinguishes windows with the same title: 2 for the second one. */
   readonly number: number | undefined;
 }
 
-/** Letters at the end of a longer name that are not cut. */
+/** Number of characters at the end of a long name that are never cut off. */
 const TAIL = 4;
-/** Longest name that needs no cut. */
+/** Maximum length of a name that is never cut off, characters. */
 const SHORT = 9;
 
 function parted(name: string): TaskLabel['item'] {

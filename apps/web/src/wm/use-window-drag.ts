@@ -1,6 +1,6 @@
 /**
- * Moving and resizing a window with mouse, pen or finger. While it lasts, places are written straight into the
- * element's style; the desktop hears of it once, at the end.
+ * Moving and resizing a window with mouse, pen or finger. During the drag, positions are written directly into the
+ * element's style; the state of the desktop is updated once, at the end.
  */
 import { type PointerEvent as Press, type RefObject, useCallback } from 'react';
 import { act, useDesktop, useGrabbed } from './desktop-state.ts';
@@ -8,10 +8,10 @@ import { type Edges, type Rect, reachableRect, resizedRect, type Size, sameRect 
 import { shownRect, windowOf } from './reducer.ts';
 import { snapLines, snapMove, snapResize } from './snap.ts';
 
-/** Pixels that the pointer moves before a press becomes a drag. */
+/** Distance that the pointer moves before a press becomes a drag, px. */
 const DRAG_PX = 3;
 
-/** Puts an element to a place without React. */
+/** Positions an element without React. */
 function place(element: HTMLElement, rect: Rect): void {
   element.style.transform = `translate(${rect.x}px, ${rect.y}px)`;
   element.style.width = `${rect.width}px`;
@@ -29,7 +29,7 @@ function aim(from: Rect, edges: Edges | undefined, dx: number, dy: number, lines
 
 const FREE: Lines = { x: [], y: [] };
 
-/** Handler for the press on the title (without edges) or on an edge. Alt lets go of snapping, Escape of the window. */
+/** Handler for a press on the title (without edges) or on an edge. Alt disables snapping, Escape cancels the drag. */
 export function useWindowDrag(element: RefObject<HTMLElement | null>, id: string) {
   return useCallback(
     (press: Press<HTMLElement>, edges?: Edges) => {
@@ -68,7 +68,7 @@ export function useWindowDrag(element: RefObject<HTMLElement | null>, id: string
         handle.removeEventListener('pointercancel', lost);
         if (!moved) return;
         useGrabbed.setState({ id: undefined });
-        // The desktop may put it a little elsewhere than it was written, or nowhere new at all.
+        // The desktop may adjust the final position, or leave it unchanged.
         if (kept && !sameRect(rect, from)) act({ do: 'put', id, rect });
         const now = windowOf(useDesktop.getState(), id);
         if (now !== undefined) place(target, shownRect(now, useDesktop.getState().desktop));
@@ -81,7 +81,7 @@ export function useWindowDrag(element: RefObject<HTMLElement | null>, id: string
         event.stopPropagation();
         finish(false);
       };
-      // The browser would drag a link that lies where the press was, when the window has gone from over it.
+      // The browser would drag a link under the position of the press after the window has moved away from it.
       const keep = (event: DragEvent) => event.preventDefault();
       handle.setPointerCapture(press.pointerId);
       handle.addEventListener('pointermove', move);

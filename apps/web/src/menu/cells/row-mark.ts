@@ -1,21 +1,21 @@
-/** Marks before the name of a row that tell its state by shape and colour. */
+/** Marks before the name of a row, which show its state by shape and colour. */
 import type { Menu } from '@tollway/schema';
 import type { Row } from '../../api/row.ts';
 import { isSet } from './text.ts';
 
 interface RowMark {
   /**
-   * `low` is drawn empty, `middle` half and `high` full; `none` where there is nothing to compare, `absent` where items
-   * carry no load.
+   * `low` is drawn empty, `middle` half and `high` full; `none`: there is no limit to compare with; `absent`: items of
+   * this menu have no load.
    */
   readonly load: 'absent' | 'none' | 'low' | 'middle' | 'high';
-  /** A setting of the row has no effect, or another one than it seems to have. */
+  /** True when a setting of the row has no effect, or not the expected one. */
   readonly hinted: boolean;
   /** Text of the mark, for its tooltip. */
   readonly title: string;
 }
 
-/** Whether items have a rate and a bound of it. */
+/** Whether items have a rate and a limit for it. */
 const hasLoad = ({ props }: Menu): boolean => props.rate !== undefined && props['max-limit'] !== undefined;
 
 /** Name of the column that carries the marks of a menu. */
@@ -26,7 +26,9 @@ export function markColumn(menu: Menu): string | undefined {
 
 const DIRECTIONS = [' (upload)', ' (download)'] as const;
 
-/** Load of a queue: its rate against its max limit, in the direction that is fuller; and what is odd about it. */
+/**
+ * Load of a queue: its rate relative to its limit, in the direction with the higher load; and whether it has a hint.
+ */
 export function rowMark(menu: Menu, row: Row): RowMark | undefined {
   if (markColumn(menu) === undefined) return undefined;
   const hint = row.hint ?? '';

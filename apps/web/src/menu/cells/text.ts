@@ -1,4 +1,4 @@
-/** Content of a cell: the text for people, and what makes it more than text. */
+/** Content of a cell: the text for people, and additional formatting. */
 import { columnValue, displayValue, editValue, type Menu, type MenuColumn, type Prop } from '@tollway/schema';
 import type { Row } from '../../api/row.ts';
 
@@ -28,7 +28,10 @@ export function valueText(prop: Prop, value: string | undefined): string {
   return value === undefined ? '' : displayValue(prop, value);
 }
 
-/** Text of a column in a row. What people set is shown as exactly as they would type it; what is measured is rounded. */
+/**
+ * Text of a column in a row. Values that users set are shown as exactly as they would be typed; measured values are
+ * rounded.
+ */
 export function cellText(column: MenuColumn, row: Row): string {
   const value = columnValue(column, row[column.property]);
   if (value === undefined) return '';
@@ -36,7 +39,7 @@ export function cellText(column: MenuColumn, row: Row): string {
   return prop.readOnly !== true && kind.edit !== undefined ? editValue(kind, value) : (kind.display?.(value) ?? value);
 }
 
-/** Reason why an item is invalid, when the server says so. */
+/** Reason why an item is invalid, if the server gives one. */
 export function reason(row: Row): string | undefined {
   const about = row['.about'];
   return about === undefined || about === '' ? undefined : about;

@@ -1,4 +1,4 @@
-/** One line of a form: label, fold, negation, the control of the kind, unit, error. */
+/** One line of a form: label, unset button, negation, the control of the kind, unit, error. */
 import { type Prop, splitNot } from '@tollway/schema';
 import { memo, type ReactNode, useEffect, useId, useRef } from 'react';
 import { flushSync } from 'react-dom';
@@ -12,20 +12,20 @@ interface FieldProps {
   readonly name: string;
   readonly prop: Prop;
   readonly value: string | undefined;
-  /** Never folded, though it may be unset. */
+  /** Never folded, even if the property may be unset. */
   readonly open?: boolean;
   readonly readOnly: boolean;
   readonly error: string | undefined;
-  /** The value that another user has stored while this one is edited. */
+  /** The value that another user has stored while this field was edited. */
   readonly conflict: string | undefined;
-  /** True where its control takes the focus, and tells so. */
+  /** True when its control should take the focus; the field reports when it has. */
   readonly sought?: boolean;
   readonly onFound?: () => void;
   readonly onChange: (name: string, value: string | undefined) => void;
   readonly onBlur: (name: string) => void;
 }
 
-/** Drawn anew only when its own value changes: others in the dialog tick. */
+/** Rendered only when its own value changes, as other values of the dialog are updated continuously. */
 export const Field = memo(function Field({
   name,
   prop,
@@ -42,7 +42,7 @@ export const Field = memo(function Field({
   const { onFound } = owner;
   useEffect(() => {
     if (!sought) return;
-    // Of several controls the one that is wrong; the first, where none of them tells.
+    // If there are several controls: the invalid one, or else the first.
     const wrong = line.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
     const first = line.current?.querySelector<HTMLElement>('.field-body :is(input, select, textarea, button)');
     (wrong ?? first)?.focus();
@@ -88,7 +88,7 @@ export const Field = memo(function Field({
         disabled={readOnly}
         onClick={(event) => {
           const folded = event.currentTarget.closest('.field');
-          // The control replaces the line and gets the focus, so that the user can type at once.
+          // The control replaces the folded line and takes the focus, so that the user can type at once.
           flushSync(() => onChange(unfoldedValue(prop)));
           const next = folded?.querySelector('input, select, .list-field button');
           if (next instanceof HTMLElement) next.focus();

@@ -9,7 +9,7 @@ import type { ControlProps } from './control-props.ts';
 export function ListField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {
   const { options, load } = useOptions(prop.kind);
   const root = useRef<HTMLDivElement>(null);
-  // A row that is still empty is a row on the screen but not a value of the list.
+  // A row that is still empty is shown but is not part of the value.
   const [draft, setDraft] = useState<readonly string[]>([]);
   const filled = (list: readonly string[]) => list.filter((row) => row !== '').join(',');
   const rows = draft.length > 0 && filled(draft) === value ? draft : value.split(',');
@@ -18,7 +18,7 @@ export function ListField({ id, prop, value, disabled, invalid, describedBy, onC
     onChange(filled(next));
   };
   const focusRow = (index: number) => root.current?.querySelectorAll('input')[index]?.focus();
-  /** The new row gets the focus, so that the user can type at once. */
+  /** Adds a row, which takes the focus so that the user can type at once. */
   function addRow() {
     flushSync(() => put([...rows, '']));
     focusRow(rows.length);

@@ -1,6 +1,6 @@
 import type { ControlProps } from './control-props.ts';
 
-/** A text that is never shown and never sent back by the server. */
+/** A text that is never shown, and that the server never sends. */
 export function SecretField({ id, prop, value, disabled, invalid, describedBy, onChange }: ControlProps) {
   return (
     <input

@@ -1,7 +1,7 @@
 import type { ControlProps } from './control-props.ts';
 import { withWord, words } from './word-set.ts';
 
-/** Boxes for the words of a closed set. */
+/** Check boxes for the words of a closed set. */
 export function SetField({ prop, value, disabled, onChange }: ControlProps) {
   const values = prop.kind.values ?? [];
   const now = words(value);

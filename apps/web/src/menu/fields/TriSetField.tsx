@@ -6,7 +6,7 @@ const MARK: Readonly<Record<Tri, string>> = { off: '', on: '✓', not: '!' };
 const CHECKED = { off: 'false', on: 'true', not: 'mixed' } as const;
 const WORD: Readonly<Record<Tri, string>> = { off: 'not looked at', on: 'must be set', not: 'must be clear' };
 
-/** Boxes with three states for each word: not looked at, set, clear. */
+/** Boxes with three states for each word: ignored, set, cleared. */
 export function TriSetField({ prop, value, disabled, onChange }: ControlProps) {
   const values = prop.kind.values ?? [];
   return (

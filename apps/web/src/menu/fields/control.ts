@@ -14,7 +14,7 @@ import { TriSetField } from './TriSetField.tsx';
 
 interface Choice {
   readonly Control: ComponentType<ControlProps>;
-  /** The control is several controls under one label. */
+  /** True when the control consists of several controls under one label. */
   readonly group: boolean;
 }
 
@@ -31,7 +31,7 @@ const BY_EDITOR: Readonly<Record<Editor, Choice>> = {
   number: TEXT,
 };
 
-/** The control of a property: that of its kind, or for what is typed a list of suggestions where there are some. */
+/** The control of a property: the one of its kind, or a text field, with suggestions if there are some. */
 export function control({ secret, kind }: Prop): Choice {
   if (secret === true) return SECRET;
   const own = kind.editor === undefined ? TEXT : BY_EDITOR[kind.editor];

@@ -1,6 +1,6 @@
 type Halves = readonly [string | undefined, string | undefined];
 
-/** The halves of `first/second`; one value stands for both. */
+/** The halves of `first/second`; a single value is used for both. */
 export function halvesOf(value: string | undefined): Halves {
   if (value === undefined) return [undefined, undefined];
   const slash = value.indexOf('/');
@@ -8,8 +8,8 @@ export function halvesOf(value: string | undefined): Halves {
 }
 
 /**
- * Pair after one half's field has got `text`. A pair that is pasted into either field fills both, and the slash
- * that somebody types after the first half only leads to the second.
+ * The pair after the field of one half was set to `text`. A pair that is pasted into either field fills both. A slash
+ * that is typed after the first half moves the focus to the second.
  */
 export function pairWith(
   text: string,

@@ -1,4 +1,4 @@
-/** Comma lists of words, as sets are spelled. Pure. */
+/** Comma separated lists of words, the text form of sets. Pure. */
 
 /** Words of a comma list; none for the empty text. */
 export function words(text: string): readonly string[] {
@@ -8,7 +8,7 @@ export function words(text: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** Adds or takes away a word; the result is in the order of `values`. */
+/** Adds or removes a word; the result is in the order of `values`. */
 export function withWord(text: string, values: readonly string[], word: string, on: boolean): string {
   const now = new Set(words(text));
   if (on) now.add(word);

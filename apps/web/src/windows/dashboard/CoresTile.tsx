@@ -1,4 +1,4 @@
-/** Each core as a bar, split by class of work. */
+/** Each core as a bar, divided by class of work. */
 import { useCallback, useSyncExternalStore } from 'react';
 import { profileUsages } from '../../api/profile.ts';
 import { trafficSamples } from '../../api/traffic.ts';
@@ -8,7 +8,7 @@ import { type CoreShare, coreShares, meanParts, PARTS } from './core-shares.ts';
 import { onCores } from './feeds.ts';
 import { Tile } from './Tile.tsx';
 
-/** Numbers of the cores that are online, as a text: a store's state is compared by value. */
+/** Numbers of the cores that are online, as a text, so that the state is compared by value. */
 function coreNumbers(): string {
   const cores = trafficSamples().at(-1)?.cpu.keys() ?? [];
   return [...cores].sort((a, b) => a - b).join(' ');
@@ -20,7 +20,7 @@ function drawBar(row: HTMLElement, share: CoreShare): void {
   for (const part of row.querySelectorAll<HTMLElement>('[data-part]')) {
     const key = PARTS.find((each) => each.key === part.dataset.part)?.key;
     const size = key === undefined ? 0 : share.parts[key] / 100;
-    // Moved and scaled, not laid out.
+    // Moved and scaled by a transform, which needs no layout.
     part.style.transform = `translateX(${(at * 100).toFixed(1)}%) scaleX(${size.toFixed(3)})`;
     at += size;
   }

@@ -1,4 +1,6 @@
-/** The line at the top of the dashboard: the health of the router, with links to the windows that show more of a problem. */
+/**
+ * The line at the top of the dashboard: the health of the router, with links to windows that show details of a problem.
+ */
 import { useCallback, useRef, useSyncExternalStore } from 'react';
 import { type Connection, isStale, useConnection } from '../../api/connection.ts';
 import { useSession } from '../../api/session.ts';
@@ -12,7 +14,7 @@ import { type Facts, type Finding, healthFindings, wellText } from './router-hea
 /** Number of past samples that are examined. */
 const SAMPLES = 10;
 
-/** Whether the router answers, by the state of the connection. */
+/** Whether the router answers, depending on the state of the connection. */
 function heardBy(connection: Connection): Facts['heard'] {
   if (isStale(connection)) return 'no-more';
   if (connection.liveness === 'logged-out') return 'logged-out';

@@ -15,19 +15,19 @@ type Part = (typeof PARTS)[number]['key'];
 
 export interface CoreShare {
   readonly core: number;
-  /** Percent of the core's time that was busy. */
+  /** Percentage of the core's time that was busy. */
   readonly load: number;
-  /** Percent by part. */
+  /** Percentage by part. */
   readonly parts: Readonly<Record<Part, number>>;
 }
 
 const isPart = (name: string): name is Part => PARTS.some((part) => part.key === name);
 
 /**
- * Splits the load of each core by the classes of the profiler. What a core does beside the packet engine, and what the
- * profiler cannot name, is other work.
+ * Splits the load of each core by the classes of the profiler. Work of a core outside of the packet engine, and work
+ * that the profiler cannot classify, is other work.
  *
- * @param loads load of each core by the kernel's account, percent
+ * @param loads load of each core as measured by the kernel, percent
  */
 export function coreShares(loads: ReadonlyMap<number, number>, usages: readonly Usage[]): readonly CoreShare[] {
   return [...loads]
@@ -47,14 +47,14 @@ export function coreShares(loads: ReadonlyMap<number, number>, usages: readonly 
         parts[isPart(name) ? name : 'other'] += usage;
         busy += usage;
       }
-      // The two accounts cover slightly different seconds; the bar never says less than the parts it shows.
+      // The two measurements cover slightly different seconds; the bar is at least as long as its parts.
       const total = Math.min(100, Math.max(load, busy));
       parts.other += Math.max(0, total - busy);
       return { core, load: total, parts };
     });
 }
 
-/** Percent of all cores together by part. */
+/** Percentage of all cores together, by part. */
 export function meanParts(shares: readonly CoreShare[]): Readonly<Record<Part, number>> {
   const mean = (part: Part) => shares.reduce((sum, share) => sum + share.parts[part], 0) / Math.max(1, shares.length);
   return {

@@ -1,15 +1,15 @@
-/** Meaning of the reasons for dropping packets for the operator of the router. Pure. */
+/** Importance of drop reasons for the operator of the router. Pure. */
 
 /**
- * `bookkeeping`: packets that have been dealt with. `policy`: the configuration wants it. `noise`: what others sent was
- * of no use. `trouble`: the router lacks something.
+ * `bookkeeping`: packets that have already been handled. `policy`: drops by the configuration. `noise`: useless packets
+ * from other hosts. `trouble`: the router lacks a resource.
  */
 type Weight = 'bookkeeping' | 'policy' | 'noise' | 'trouble';
 
 interface DropReason {
   readonly label: string;
   readonly weight: Weight;
-  /** Address of the window where one sees more. */
+  /** Address of the window with details. */
   readonly opens: string;
 }
 
@@ -63,7 +63,7 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
 /** Reasons whose weight is known. */
 export const KNOWN_REASONS: readonly string[] = Object.keys(KNOWN);
 
-/** Label, weight and window of a reason; one that is not known here is noise. */
+/** Label, weight and window of a reason; an unknown reason counts as noise. */
 export function dropReason(reason: string): DropReason {
   const [weight, opens] = KNOWN[reason] ?? ['noise', INTERFACES];
   const words = reason.replaceAll('-', ' ').replace(/^nat /, 'NAT ').replace(/^arp /, 'ARP ');
@@ -76,7 +76,7 @@ interface Drop extends DropReason {
   readonly rate: number;
 }
 
-/** Drops that are worth a look, the worst kind first and the fastest of a kind first. Bookkeeping is left out. */
+/** Drops that deserve attention, sorted by weight, the worst first, and then by rate. Bookkeeping is omitted. */
 export function notableDrops(drops: ReadonlyMap<string, number>): readonly Drop[] {
   const order: readonly Weight[] = ['trouble', 'noise', 'policy'];
   return [...drops]

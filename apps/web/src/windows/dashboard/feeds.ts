@@ -1,4 +1,4 @@
-/** Feeds of the dashboard besides samples and profile: a few rows of some menus, sorted on the server. */
+/** Feeds of the dashboard in addition to samples and profile: a few rows of some menus, sorted on the server. */
 import { live } from '../../api/live.ts';
 import { onProfile } from '../../api/profile.ts';
 import { RowsTopic } from '../../api/rows-topic.ts';
@@ -7,7 +7,7 @@ import { onTraffic } from '../../api/traffic.ts';
 import type { Subscribe } from '../../ui/use-live.ts';
 import { tracking } from '../ip/firewall/connection/tracking.ts';
 
-/** Rows of the tables "top interfaces" and "top queues". */
+/** Number of rows of the tables "top interfaces" and "top queues". */
 export const TOP = 5;
 
 export const topInterfaces = new RowsTopic(
@@ -16,7 +16,7 @@ export const topInterfaces = new RowsTopic(
   {
     count: TOP,
     columns: ['name', 'tx-bits-per-second', 'rx-bits-per-second', 'running'],
-    // Whichever way the traffic goes.
+    // The sum of both directions.
     sort: { by: 'tx-bits-per-second+rx-bits-per-second', desc: true },
   },
   1000,
@@ -41,7 +41,7 @@ export const lostLinks = new RowsTopic(
   2000,
 );
 
-/** Listens to several things at once. */
+/** Listens to several sources at once. */
 function together(...all: readonly Subscribe[]): Subscribe {
   return (changed) => {
     const stops = all.map((each) => each(changed));

@@ -1,4 +1,4 @@
-/** Tiles with one figure: connections, FastTrack, drops. */
+/** Tiles with one value: connections, FastTrack, drops. */
 import { thousands } from '@tollway/schema';
 import { onTraffic, trafficSamples } from '../../api/traffic.ts';
 import { withUnit } from '../../ui/units.ts';
@@ -72,7 +72,7 @@ export function FasttrackTile() {
   );
 }
 
-/** Reasons that are listed; the rest is in the sum. */
+/** Number of reasons that are listed; the others are only in the sum. */
 const REASONS = 4;
 const WEIGHT_MARK = { trouble: '✕', noise: '·', policy: '–', bookkeeping: '' } as const;
 

@@ -11,9 +11,9 @@ export interface Finding {
   readonly opens?: string;
 }
 
-/** The present values. Unknown figures are 0, unknown lists empty. */
+/** The present values. Unknown numbers are 0, unknown lists empty. */
 export interface Facts {
-  /** Whether the router answers; without `now` nothing else is examined. */
+  /** Whether the router answers; unless `now`, nothing else is examined. */
   readonly heard: 'now' | 'not-yet' | 'no-more' | 'logged-out';
   /** Reason why the management plane does not work, a text of the router. */
   readonly problem?: string | undefined;
@@ -30,16 +30,16 @@ export interface Facts {
   }[];
   readonly connections: number;
   readonly maxConnections: number;
-  /** Share of the table of the worker with most connections that is used, 0 to 1. */
+  /** Used share of the connection table of the worker with the most connections, 0 to 1. */
   readonly fullestShare: number;
   /** Bytes. */
   readonly freeMemory: number;
   readonly totalMemory: number;
 }
 
-/** Consecutive samples, one a second, for which a condition must hold; shorter peaks are no problem. */
+/** Number of consecutive samples, one a second, for which a condition must hold; shorter peaks are no problem. */
 const LASTING = 5;
-/** Load from which a core counts as saturated, percent. */
+/** Load at which a core counts as saturated, percent. */
 const SATURATED = 95;
 
 const ENGINE: Readonly<Record<string, Omit<Finding, 'level'>>> = {
@@ -53,7 +53,7 @@ function engine(facts: Facts): readonly Finding[] {
   return found === undefined ? [] : [{ level: 'trouble', ...found }];
 }
 
-/** Limit of alarms that are shown one by one. */
+/** Maximum number of alarms that are shown individually. */
 const ALARMS = 5;
 
 function alarms({ alarms: all }: Facts): readonly Finding[] {
@@ -62,7 +62,7 @@ function alarms({ alarms: all }: Facts): readonly Finding[] {
   return more > 0 ? [...shown, { level: 'trouble', text: `${more} more are in the log`, opens: '/log' }] : shown;
 }
 
-/** The menu that an alarm names, or the log. */
+/** Address of the menu that an alarm names, or of the log. */
 const alarmWindow = (text: string): string => /: (\/ip\/firewall\/\w+) \*/.exec(text)?.[1] ?? '/log';
 
 function links({ lostLinks }: Facts): readonly Finding[] {
@@ -72,7 +72,9 @@ function links({ lostLinks }: Facts): readonly Finding[] {
   return [{ level: 'warning', text, opens: '/interface' }];
 }
 
-/** Cores that were busy in each of the last samples. One busy core is a limit, whatever the average. */
+/**
+ * Cores that were saturated in each of the last samples. A single saturated core is a problem, whatever the average.
+ */
 function cores({ recent }: Facts): readonly Finding[] {
   const last = recent.slice(-LASTING);
   if (last.length < LASTING) return [];
@@ -104,7 +106,7 @@ function drops({ recent }: Facts): readonly Finding[] {
 function rooms(facts: Facts): readonly Finding[] {
   const found: Finding[] = [];
   const all = facts.maxConnections > 0 ? facts.connections / facts.maxConnections : 0;
-  // Connections that come in by one port may all be one worker's.
+  // All connections that arrive at one port may belong to one worker.
   const share = Math.max(all, facts.fullestShare);
   if (share >= 0.8) {
     const percent = Math.floor(share * 100);
@@ -121,7 +123,7 @@ function rooms(facts: Facts): readonly Finding[] {
   return found;
 }
 
-/** The text when there is no problem. It claims no more than was examined. */
+/** The text when there is no problem. It only mentions what was examined. */
 export const wellText = (revision: string): string =>
   `Forwarding by configuration ${revision}; no link is lost, and no core has been fully busy for ${LASTING} s.`;
 

@@ -1,4 +1,4 @@
-/** A short table with a fixed number of rows, whose texts change without a render. */
+/** A short table with a fixed number of rows, whose texts change without rendering. */
 import { write, writeAll } from '../../ui/use-live.ts';
 
 export interface Slot {
@@ -12,23 +12,29 @@ export interface Slot {
   readonly tone?: string;
 }
 
-/** Key of a slot: several may open the same window. */
+/** Key of a slot, as several slots may open the same window. */
 const keyOf = (opens: string, name: string): string => `${opens} ${name}`;
 
 /**
- * The slots in the places where they stand: `shown` are the keys of the rows. The place of what is not among the slots any
- * more is undefined, and what came waits.
+ * The slots at their present positions: `shown` are the keys of the rows. A position whose key is no longer among the
+ * slots is undefined; slots without a position are omitted.
  */
 export function inPlace(shown: readonly string[], slots: readonly Slot[]): readonly (Slot | undefined)[] {
   const known = new Map(slots.map((slot) => [keyOf(slot.opens, slot.texts.name ?? ''), slot]));
   return shown.map((key) => known.get(key));
 }
 
-/** True when somebody is about to open one of the rows: by a pointer that rests, which touch has none of, or by the keyboard. */
+/**
+ * Whether the user is about to open one of the rows, by a resting pointer (which touch does not have) or by the
+ * keyboard.
+ */
 const isPointedAt = (root: HTMLElement): boolean =>
   root.matches(':focus-within') || (window.matchMedia('(hover: hover)').matches && root.matches(':hover'));
 
-/** Fills the rows below `root` with the slots, and hides those that are left. A row that is pointed at stays what it is. */
+/**
+ * Fills the rows below `root` with the slots, and hides the remaining rows. While the user is about to open one, rows
+ * keep their slots.
+ */
 export function fillSlots(root: HTMLElement, slots: readonly Slot[], empty: string): void {
   const rows = [...root.querySelectorAll<HTMLElement>('[data-slot]')];
   const shown = rows.filter((row) => !row.hidden).map(shownKey);
@@ -58,7 +64,7 @@ function shownKey(row: HTMLElement): string {
   return keyOf(row.querySelector('a')?.getAttribute('href') ?? '', name);
 }
 
-/** The row stays, without values. */
+/** Removes the values of a row and keeps the row. */
 function forgetFigures(row: HTMLElement): void {
   for (const figure of row.querySelectorAll('[data-live]:not([data-live="name"], [data-live="mark"])'))
     write(figure, '–');

@@ -1,4 +1,4 @@
-/** The router at a glance. Each tile opens the window behind it. */
+/** Overview of the router. Each tile opens the window with the details. */
 import { useLinks } from '../open-window.ts';
 import { CoresTile } from './CoresTile.tsx';
 import './dashboard.css';

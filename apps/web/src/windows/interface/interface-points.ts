@@ -1,15 +1,15 @@
-/** The lines of the graphs of one interface, out of the samples of all. */
+/** The lines of the graphs of one interface, extracted from the samples of all interfaces. */
 import type { InterfaceSample } from '@tollway/protocol/live/traffic';
 import { samplesAfter } from '../../api/traffic.ts';
 import type { Points } from '../../ui/Chart.tsx';
 
-/** Bits or packets per second: Tx, Rx, and of both what took the fast path. */
+/** Bits or packets per second: Tx, Rx, and the parts of both that took the fast path. */
 type Pick = (rates: InterfaceSample) => readonly [number, number, number, number];
 
 export const bits: Pick = (rates) => [rates.tx, rates.rx, rates.fpTx, rates.fpRx];
 export const packets: Pick = (rates) => [rates.txPps, rates.rxPps, rates.fpTxPps, rates.fpRxPps];
 
-/** Points of one interface after a time; none where the interface was not there. */
+/** Points of one interface after a time; none for samples without the interface. */
 export function interfacePoints(id: string, pick: Pick, afterMs: number): Points {
   const samples = samplesAfter(afterMs);
   const picked = samples.map((sample) => {

@@ -11,7 +11,7 @@ export default function InterfaceWindow(props: MenuWindowProps) {
     const id = selected[0] ?? loaded[0];
     setShown((now) => (id === undefined ? undefined : now?.id === id && now.live === live ? now : { id, live }));
   }, []);
-  // Renders anew when it is renamed, but not when its counters tick.
+  // Renders when the interface is renamed, but not when its counters change.
   const name = useSyncExternalStore(
     useCallback((changed) => shown?.live.subscribe(changed) ?? (() => {}), [shown]),
     () => (shown === undefined ? undefined : shown.live.row(shown.id)?.name),

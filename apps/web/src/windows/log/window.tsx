@@ -1,4 +1,4 @@
-/** The log: newest at the bottom, kept in view until one scrolls up. Freeze stops it for reading. */
+/** The log, with the newest messages at the bottom, in view until the user scrolls up. Freeze stops updates. */
 import { useCallback, useContext, useState } from 'react';
 import type { LiveMenu } from '../../api/live-menu.ts';
 import { MenuTable } from '../../menu/MenuTable.tsx';

@@ -1,4 +1,4 @@
-/** Window in which users change their own password; those of others are changed in Users. */
+/** Window in which users change their own password; passwords of other users are changed in Users. */
 import { changePassword } from '../../api/session.ts';
 import { FormBox } from '../../menu/FormBox.tsx';
 import { FormFields } from '../../menu/FormFields.tsx';

@@ -1,4 +1,4 @@
-/** Rate against the limit, drops, waiting time and what waits, of one queue since its dialog was opened. */
+/** Graphs of one queue since its dialog was opened: rate and limit, drops, waiting time and queued bytes. */
 import { live } from '../../api/live.ts';
 import type { Row } from '../../api/row.ts';
 import { SPAN_MS } from '../../api/traffic.ts';
@@ -17,7 +17,7 @@ function linesOf(directions: readonly Direction[]): readonly Line[] {
   }));
 }
 
-/** Lines as above, with the limits. */
+/** The lines of {@link linesOf}, and the limits. */
 function rateLines(directions: readonly Direction[]): readonly Line[] {
   const limits = directions.map(({ label, color }, which): Line => {
     const name = directions.length > 1 ? `${label} limit` : 'Limit';
@@ -26,17 +26,17 @@ function rateLines(directions: readonly Direction[]): readonly Line[] {
   return [...linesOf(directions), ...limits];
 }
 
-/** Recorders of the queues looked at last, so that a change of tabs loses nothing. */
+/** Recorders of the most recently shown queues, so that a change of tabs loses no samples. */
 const recorders = new Map<string, QueueRecorder>();
 const MAX_RECORDERS = 16;
-/** Time without messages after which what is shown is out of date, ms. */
+/** Time without messages after which shown values are out of date, ms. */
 const FRESH_MS = 3_000;
 
 function recorderOf(id: string): QueueRecorder {
   const recorder =
     recorders.get(id) ??
     new QueueRecorder(() => live.state === 'open' && performance.now() - live.lastMessageAt < FRESH_MS);
-  // The newest stands last.
+  // Moves it to the end, as the newest.
   recorders.delete(id);
   recorders.set(id, recorder);
   const oldest = recorders.keys().next().value;

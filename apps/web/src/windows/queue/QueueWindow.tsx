@@ -1,4 +1,4 @@
-/** A list of queues; its footer sums up what waits, and counts the queues with hints. */
+/** A list of queues; its footer shows the sum of queued bytes and packets, and the number of hints. */
 import { displayBytes, type Menu, thousands } from '@tollway/schema';
 import { useMemo } from 'react';
 import { live } from '../../api/live.ts';
@@ -9,7 +9,9 @@ import { useLive, write } from '../../ui/use-live.ts';
 import { useLinks } from '../open-window.ts';
 import type { MenuWindowProps } from '../window-props.ts';
 
-/** `0 B, 0 packets queued in all queues`, whatever the table shows of them; empty before the first sample. */
+/**
+ * `0 B, 0 packets queued in all queues`, including queues that the table does not show; empty before the first sample.
+ */
 export function queuedText(): string {
   const queued = trafficSamples().at(-1)?.queued;
   if (queued === undefined) return '';
@@ -23,10 +25,10 @@ function Queued() {
 }
 
 const HINTS = '/queue/lint';
-/** Hints follow from the configuration, ms. */
+/** Interval of updates of the hints, which follow from the configuration, ms. */
 const HINTS_MS = 5_000;
 
-/** `3 hints`, which leads to them; nothing while there are none. */
+/** `3 hints`, a link to them; nothing if there are none. */
 function Hints({ menu }: { readonly menu: Menu }) {
   const follow = useLinks();
   const found = useMemo(

@@ -18,23 +18,23 @@ interface Reading {
 }
 
 const EVERY_MS = 1_000;
-/** Time between two readings above which there is a gap, over which no rate is counted, ms. */
+/** Time between two readings above which there is a gap and no rate is computed, ms. */
 const GAP_MS = 3_000;
 
 export class QueueRecorder {
-  /** The newest state of the queue; a queue that stands still sends no news, so this is read once a second. */
+  /** The newest state of the queue. It is read once a second, as an unchanged queue sends no updates. */
   row: Row = {};
   readonly #fresh: () => boolean;
   readonly #listeners = new Set<() => void>();
   readonly #readings: Reading[] = [];
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** @param fresh whether {@link row} is up to date: false leaves a gap, as a row without counters does */
+  /** @param fresh returns whether {@link row} is up to date: false makes a gap, as does a row without counters */
   constructor(fresh: () => boolean) {
     this.#fresh = fresh;
   }
 
-  /** Calls back once a second; records while somebody listens. */
+  /** Adds a callback that is called once a second; samples are recorded while there are callbacks. */
   readonly listen = (changed: () => void): (() => void) => {
     const listener = () => changed();
     this.#listeners.add(listener);
@@ -47,7 +47,7 @@ export class QueueRecorder {
     };
   };
 
-  /** Rates of all directions in bit/s, then the limits that are set. */
+  /** Rates of all directions, bit/s, followed by the limits that are set. */
   rates(afterMs: number, directions = 2): Points {
     return this.#points(afterMs, ({ rate, limit }) => [
       ...rate.slice(0, directions),
@@ -55,7 +55,7 @@ export class QueueRecorder {
     ]);
   }
 
-  /** Bytes that wait. */
+  /** Queued bytes. */
   queued(afterMs: number, directions = 2): Points {
     return this.#points(afterMs, ({ queued }) => queued.slice(0, directions));
   }
@@ -65,7 +65,7 @@ export class QueueRecorder {
     return this.#points(afterMs, ({ t, dropped }, before) =>
       dropped.slice(0, directions).map((now, which) => {
         const counted = before?.dropped[which] ?? 0;
-        // A smaller value: the counters were reset, and the amount until then is unknown.
+        // A smaller value means that the counters were reset: the number of drops until then is unknown.
         if (before === undefined || t - before.t > GAP_MS || now < counted) return null;
         return ((now - counted) * 1000) / (t - before.t);
       }),
@@ -93,9 +93,9 @@ export class QueueRecorder {
 
   #record(): void {
     const { row } = this;
-    // While the packet engine does not answer, a queue has no counters; they are not 0.
+    // While the packet engine does not answer, a queue has no counters, which must not count as 0.
     if (this.#fresh() && row.rate !== undefined) {
-      // Not of the clock, which may be set back.
+      // The monotonic time, as the clock may be set back.
       const t = performance.timeOrigin + performance.now();
       const [up, down] = halves(row['max-wait']);
       this.#readings.push({

@@ -8,11 +8,11 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** Start and stop of a tool, and whether it runs. */
+/** Buttons to start and stop a tool, and its state. */
 export function RunControls({ running, onStart, onStop, children }: Props) {
   const start = useRef<HTMLButtonElement>(null);
   const stop = useRef<HTMLButtonElement>(null);
-  // The button that was pressed is switched off: the keyboard goes on at the other one.
+  // The pressed button becomes disabled: the other one takes the keyboard focus.
   useLayoutEffect(() => {
     const [off, on] = running ? [start, stop] : [stop, start];
     if (document.activeElement === off.current) on.current?.focus();

@@ -1,4 +1,4 @@
-/** Traffic of a queue by day: the last month as bars, the days as a table, all of them as a file. */
+/** Traffic of a queue by day: the last month as bars, all days as a table and as a file. */
 import { displayBytes } from '@tollway/schema';
 import { useContext, useEffect, useLayoutEffect, useState } from 'react';
 import { type AccountedDay, accountingAddress, queueAccounting } from '../../../api/queue-accounting.ts';
@@ -10,9 +10,9 @@ import { lastDays, sumOf } from './days.ts';
 import './accounting.css';
 import { messageOf } from '../../../ui/message-of.ts';
 
-/** Days that are drawn. */
+/** Number of days in the bar chart. */
 const SHOWN = 31;
-/** Interval at which the router is asked again, ms. */
+/** Interval of requests, ms. */
 const EVERY_MS = 30_000;
 
 const bytesText = (bytes: number): string => displayBytes(String(Math.round(bytes)));
@@ -106,7 +106,7 @@ interface BarsProps {
 
 const HEIGHT = 96;
 
-/** A pair of bars for each day. The table below has the same in numbers. */
+/** A pair of bars for each day. The table below shows the same values as numbers. */
 function DayBars({ days, colors, labels }: BarsProps) {
   const top = Math.max(1, ...days.flatMap(({ bytes }) => bytes));
   const sides = colors.length;

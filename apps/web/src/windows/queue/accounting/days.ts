@@ -1,11 +1,11 @@
-/** Days of a queue, for bars. Pure. */
+/** Days of a queue, for the bar chart. Pure. */
 import type { AccountedDay } from '../../../api/queue-accounting.ts';
 
 const DAY_MS = 86_400_000;
 
 const dateText = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** The last days up to the newest one that is known, with those in which nothing passed. */
+/** The last days up to the newest known one, including days without traffic. */
 export function lastDays(days: readonly AccountedDay[], count: number): readonly AccountedDay[] {
   const newest = days.at(-1);
   if (newest === undefined) return [];

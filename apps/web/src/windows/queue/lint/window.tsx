@@ -1,4 +1,7 @@
-/** Hints about queues. The selected one, else the first, stands in full below the list; a double click opens its queue. */
+/**
+ * Hints about queues. The selected hint, or else the first, is shown in full below the list; a double click opens its
+ * queue.
+ */
 import { useCallback, useContext, useState, useSyncExternalStore } from 'react';
 import type { LiveMenu } from '../../../api/live-menu.ts';
 import type { Row } from '../../../api/row.ts';
@@ -18,7 +21,7 @@ export default function HintsWindow(props: MenuWindowProps) {
     setLive(of);
     setId(selected[0] ?? loaded[0]);
   }, []);
-  // Another configuration may have another hint in its place.
+  // After a change of the configuration, another hint may have the same id.
   const hint = useSyncExternalStore(
     useCallback((changed) => live?.subscribe(changed) ?? (() => {}), [live]),
     () => (id === undefined ? undefined : live?.row(id)),

@@ -9,11 +9,11 @@ import { agoText, type BinPlotData, paintBins, valueAt } from './bin-plot.ts';
 interface Props {
   readonly title: string;
   readonly read: () => BinPlotData;
-  /** Calls back on new values; returns the function that stops it. */
+  /** Adds a callback for new values; returns the function that removes it. */
   readonly subscribe: (changed: () => void) => () => void;
 }
 
-/** The colour of a custom property as the canvas takes it. */
+/** The colour of a custom property in the format of the canvas. */
 function colorsOf(host: HTMLElement): (property: string) => string {
   const style = getComputedStyle(host);
   const known = new Map<string, string>();

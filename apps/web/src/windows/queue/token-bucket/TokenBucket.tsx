@@ -1,4 +1,7 @@
-/** Explains why a queue lets more through for a moment than its limit: the same traffic in three bin widths, and its bucket. */
+/**
+ * Explains why a queue may briefly exceed its limit: shows the same traffic with three bin widths, and the token
+ * bucket.
+ */
 import { useId, useMemo, useRef, useState } from 'react';
 import type { Row } from '../../../api/row.ts';
 import { type TokenBucketSource, tokenBucketOf } from '../../../api/token-bucket.ts';
@@ -10,10 +13,10 @@ import type { BinPlotData, Mark } from './bin-plot.ts';
 import { type Bucket, boundBits, explanation, figuresOf, type TokenBucketFigures, WIDTHS_MS } from './explain.ts';
 import './token-bucket.css';
 
-/** Number of bins of each width that are shown. */
+/** Number of bins that are shown, for each width. */
 const COUNTS = [400, 400, 30] as const;
 const WIDTH_TEXTS = ['1 ms', '10 ms', '1 s'] as const;
-/** Length of the plot of the bucket, ms. */
+/** Length of the plot of the bucket level, ms. */
 const LEVEL_MS = 4_000;
 
 /** The bucket of a queue in one direction. */
@@ -59,7 +62,7 @@ interface PlotsProps extends Props {
   readonly source: TokenBucketSource;
   readonly which: number;
   readonly direction: Direction;
-  /** True while what is shown stays as it is. */
+  /** True while the plots are frozen. */
   readonly held: boolean;
 }
 
@@ -132,7 +135,7 @@ function levelOf({ history }: TokenBucketSource, which: number, bucket: Bucket, 
   const { limit, capacity } = bucket;
   const values = limit === 0 ? [] : history.levels(which, LEVEL_MS, limit, capacity);
   return {
-    // Two pixels a millisecond are more than there are; the lowest of each ten counts.
+    // There are fewer pixels than milliseconds: the lowest level of each ten milliseconds is shown.
     values: Array.from({ length: Math.ceil(values.length / 10) }, (_, at) =>
       lowest(values.slice(at * 10, at * 10 + 10)),
     ),

@@ -1,4 +1,4 @@
-/** Draws bins as bars, or a level as an area, with lines to compare with. The newest is at the right edge. */
+/** Draws bins as bars, or a level as an area, with lines to compare with. The newest value is at the right edge. */
 import { axisLabels, scaleFor, withUnit } from '../../../ui/units.ts';
 
 /** A horizontal line to compare with. */
@@ -11,7 +11,7 @@ export interface Mark {
 }
 
 export interface BinPlotData {
-  /** Oldest first; null where nothing is known. */
+  /** Oldest first; null for unknown values. */
   readonly values: readonly (number | null)[];
   readonly unit: string;
   /** Custom property that holds the colour. */
@@ -26,10 +26,10 @@ const LEFT = 52;
 const RIGHT = 8;
 const TOP = 16;
 const BOTTOM = 18;
-/** A line to compare with counts for the axis up to this multiple of the highest value. */
+/** The axis includes a line to compare with up to this multiple of the highest value. */
 const NEAR = 3;
 
-/** Bottom and top of the axis: the values, and the marks that are near them or alone. */
+/** Lower and upper end of the axis: it includes the values, the lowest mark, and the other marks that are near them. */
 export function axisOf({ values, marks }: BinPlotData): readonly [number, number] {
   let [low, high] = [0, 0];
   for (const value of values) {
@@ -59,13 +59,13 @@ export function agoText(ms: number): string {
   return ms >= 1000 ? `${(ms / 1000).toFixed(ms >= 10_000 ? 0 : 1)} s` : `${Math.round(ms)} ms`;
 }
 
-/** Position of the value under an x of the plot, which is `width` wide; undefined beside the plot. */
+/** Index of the value at the x coordinate of a plot of width `width`; undefined outside of the plot. */
 export function valueAt(x: number, width: number, count: number): number | undefined {
   const at = Math.floor(((x - LEFT) / (width - LEFT - RIGHT)) * count);
   return at >= 0 && at < count ? at : undefined;
 }
 
-/** Paints on a canvas of CSS size `width` × `height`. `colorOf` gives the colour of a custom property. */
+/** Paints on a canvas of CSS size `width` × `height`. `colorOf` returns the colour of a custom property. */
 export function paintBins(
   context: CanvasRenderingContext2D,
   data: BinPlotData,
@@ -172,7 +172,7 @@ function paintAxes(context: CanvasRenderingContext2D, data: BinPlotData, axes: A
   context.fillText('now', width - RIGHT, base);
 }
 
-/** Lines nearer to each other than this have their labels on either side, px. */
+/** Distance of two lines below which their labels are on either side, px. */
 const LABEL_PX = 15;
 
 function paintMarks(
@@ -202,7 +202,7 @@ function paintMarks(
   }
 }
 
-/** A text that can be read over bars. */
+/** A text that is readable on top of bars. */
 function paintLabel(
   context: CanvasRenderingContext2D,
   text: string,

@@ -1,50 +1,50 @@
-/** Explanation of what the bucket of a queue lets through, in words that follow from the figures. Pure. */
+/** Explanation of what the token bucket of a queue lets pass, in sentences with the measured values. Pure. */
 
 import type { TokenBucketHistory } from '../../../api/token-bucket-history.ts';
 import { withUnit } from '../../../ui/units.ts';
 
-/** Lengths of the bins that traffic is shown in, ms. */
+/** Widths of the bins in which traffic is shown, ms. */
 export const WIDTHS_MS = [1, 10, 1000] as const;
 
 /** Limit of a queue in one direction. */
 export interface Bucket {
-  /** Highest rate, bit/s; 0 for none. */
+  /** Maximum rate, bit/s; 0 for none. */
   readonly limit: number;
-  /** Bits that the bucket holds. */
+  /** Capacity of the bucket, bits. */
   readonly capacity: number;
 }
 
-/** Figures of one direction of a queue. */
+/** Measured values of one direction of a queue. */
 export interface TokenBucketFigures extends Bucket {
-  /** Length of what is known, ms. */
+  /** Length of the measured time, ms. */
   readonly spanMs: number;
-  /** Highest rate at which tokens came: more than the limit while a burst lasts, bit/s. */
+  /** Maximum rate of the tokens, bit/s: higher than the limit during a burst. */
   readonly tokenRate: number;
-  /** Bits that passed in all. */
+  /** Bits that passed in total. */
   readonly bits: number;
-  /** Largest number of bits in any stretch of {@link WIDTHS_MS}, in that order. */
+  /** Maximum number of bits in an interval of each of {@link WIDTHS_MS}, in that order. */
   readonly busiest: readonly number[];
-  /** Bits in the bucket now. */
+  /** Present level of the bucket, bits. */
   readonly level: number;
-  /** Result that a speed test of the last seconds would show, bit/s; undefined while too little is known. */
+  /** Result that a speed test of the last seconds would show, bit/s; undefined while there are too few samples. */
   readonly speedTest: number | undefined;
   readonly dropped: number;
-  /** Longest wait, µs. */
+  /** Maximum waiting time, µs. */
   readonly wait: number;
 }
 
-/** Samples of a speed test, and their length, ms. */
+/** Number of samples of a speed test, and the length of a sample, ms. */
 const SAMPLES = 20;
 const SAMPLE_MS = 500;
 
-/** The method of common speed tests: without the two fastest samples and the slowest quarter, the average of the rest. */
+/** The method of common speed tests: the average without the two fastest samples and the slowest quarter. */
 export function speedTestReading(samples: readonly number[]): number {
   const sorted = samples.toSorted((a, b) => a - b);
   const kept = sorted.slice(Math.floor(sorted.length / 4), Math.max(sorted.length - 2, 1));
   return kept.reduce((sum, value) => sum + value, 0) / Math.max(kept.length, 1);
 }
 
-/** Largest number of bits that may pass in a time: what comes in it, and what the bucket held. */
+/** Maximum number of bits that may pass in a time: the tokens that are added in it, and the content of the bucket. */
 export function boundBits({ capacity }: Bucket, rate: number, ms: number): number {
   return (rate * ms) / 1000 + capacity;
 }
@@ -74,10 +74,10 @@ const amountText = (bits: number): string => withUnit(Math.round(bits), 'bit');
 const percent = (share: number): string => `${Math.round(share * 100)}%`;
 const seconds = (ms: number): string => `${Math.max(1, Math.round(ms / 1000))} s`;
 
-/** Above the limit by more than counting in whole packets explains. */
+/** Whether a value exceeds the limit by more than the granularity of whole packets explains. */
 const clearlyAbove = (value: number, limit: number): boolean => value > limit * 1.005 + 12_112;
 
-/** Explanation in sentences. @param direction `upload`, `download`, or nothing for a queue with one direction */
+/** Explanation in sentences. @param direction `upload`, `download`, or empty for a queue with one direction */
 export function explanation(figures: TokenBucketFigures, direction: string): string {
   const { limit, capacity, bits, spanMs } = figures;
   const what = direction === '' ? 'traffic' : direction;
@@ -105,7 +105,7 @@ function secondText({ limit, capacity, busiest, spanMs }: TokenBucketFigures, ho
     );
   }
   const moment = (busiest[0] ?? 0) * 1000;
-  // The table below has the same figure; where it reads as more than the limit, "no more" would be wrong.
+  // The table below shows the same value: if it is displayed as more than the limit, "no more" would be wrong.
   const most =
     amountText(second) === amountText(limit) || second < limit
       ? 'No second carried more'

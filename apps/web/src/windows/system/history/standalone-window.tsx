@@ -20,12 +20,12 @@ export default function History({ userGroup }: StandaloneWindowProps) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState<number>();
   const [busy, setBusy] = useState<number>();
-  // While the pointer is on the list its rows stay where they are: a click must not mean another one than was seen.
+  // While the pointer is over the list its rows stay, so that a click applies to the row that the user saw.
   const [held, setHeld] = useState<number>();
   const list = useRef<HTMLDivElement>(null);
   const newestListed = useRef<number>(undefined);
   newestListed.current = revisions?.[0]?.revision;
-  // The browser's own events: React misses that the pointer leaves when the button under it has gone.
+  // Native events: React reports no leave event when the button under the pointer has been removed.
   useEffect(() => {
     const element = list.current;
     const hold = () => setHeld(newestListed.current);
@@ -112,7 +112,7 @@ export default function History({ userGroup }: StandaloneWindowProps) {
   );
 }
 
-/** `newer`: those that wait for the pointer to leave the list. */
+/** `newer`: number of revisions that are added when the pointer leaves the list. */
 function countText(shown: number, all: number, newer: number): string {
   const number = (value: number) => thousands(String(value));
   const text = shown === all ? `${number(all)} changes` : `${number(shown)} of ${number(all)} changes`;

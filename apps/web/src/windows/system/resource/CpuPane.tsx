@@ -5,7 +5,7 @@ import { useAppearanceKey } from '../../../ui/appearance-key.ts';
 import { Chart, type Line } from '../../../ui/Chart.tsx';
 import { useVisible } from '../../../ui/visibility.ts';
 
-/** Limit of lines: more colours could not be distinguished. */
+/** Maximum number of lines in a graph: more colours could not be distinguished. */
 const MAX_LINES = 4;
 const STYLES: readonly Omit<Line, 'label'>[] = [
   { color: '--tx' },
@@ -14,7 +14,7 @@ const STYLES: readonly Omit<Line, 'label'>[] = [
   { color: '--chart-4', dashed: true },
 ];
 
-/** Subscription while invisible: none. */
+/** A subscription to nothing, used while invisible. */
 const nothing = () => () => {};
 
 function cores(): string {
@@ -54,7 +54,7 @@ function CpuGraph() {
   );
 }
 
-/** The load of each core over the last minutes, below what a window shows. */
+/** The load of each core over the last minutes, shown below the content of a window. */
 export const CpuPane = () => (
   <div role="group" className="split-below" tabIndex={0} aria-label="CPU load">
     <CpuGraph />

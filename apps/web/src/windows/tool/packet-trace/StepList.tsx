@@ -6,7 +6,7 @@ import { outcomeText, pathText } from './kept-packets.ts';
 
 export function StepList({ packet }: { readonly packet: PacketTrace }) {
   const follow = useLinks();
-  // The stage that dropped the packet is the last one, which may be out of sight on a small screen.
+  // The last stage, which dropped the packet, may be out of view on a small screen.
   const decided =
     packet.outcome === 'dropped' ? packet.steps.at(-1)?.rows.findLast(({ effect }) => effect === undefined) : undefined;
   return (

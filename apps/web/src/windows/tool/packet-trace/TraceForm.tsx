@@ -1,4 +1,4 @@
-/** The packet that a trace is about: in one line, and field by field. Each follows the other. */
+/** The packet of a trace: as one line, and as fields. Both are kept consistent. */
 import type { Menu, PacketArguments } from '@tollway/schema';
 import { type FormEvent, type ReactNode, useEffect, useId } from 'react';
 import { useOptions } from '../../../api/references.ts';

@@ -1,9 +1,9 @@
-/** Arguments of a trace by connections and log lines. Pure. */
+/** Arguments of a trace, derived from connections and log lines. Pure. */
 
 import { type PacketArguments, parsePacketLine } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
 
-/** A packet of the connection in its first direction. */
+/** Arguments of a packet in the original direction of a connection. */
 export function argumentsOfConnection(row: Row): PacketArguments {
   const address = (text = ''): string => text.replace(/:\d+$/, '');
   const args: Record<string, string> = {
@@ -15,22 +15,23 @@ export function argumentsOfConnection(row: Row): PacketArguments {
     if (row['icmp-id']) args['src-port'] = row['icmp-id'];
     if (row['icmp-type']) args['icmp-options'] = `${row['icmp-type']}:${row['icmp-code'] ?? '0'}`;
   }
-  // The first packet of a connection that is long under way would be judged otherwise than those that come now.
+  // For an established connection the first packet (SYN) would be treated differently from present packets.
   if (row.protocol === 'tcp' && row['tcp-state'] === 'established') args['tcp-flags'] = 'ack';
   return args;
 }
 
-/** The packet of a log line of the firewall. */
+/** Arguments of the packet in a log line of the firewall. */
 export function argumentsOfLogLine(row: Row): PacketArguments | undefined {
   const parsed = parsePacketLine(row.message ?? '');
   return parsed.ok ? parsed.args : undefined;
 }
 
-/** Types that report an error and quote a packet (RFC 792). */
+/** ICMP types that report an error and quote a packet (RFC 792). */
 const ICMP_ERRORS: ReadonlySet<string> = new Set(['3', '4', '5', '11', '12']);
 
 /**
- * Property that a row leaves out of its packet without which a dry run would be about another packet; undefined when it has all.
+ * A property that the row does not contain, and without which a dry run would be about another packet; undefined when
+ * there is none.
  */
 export function unknownOf(args: PacketArguments): { readonly property: string; readonly detail: string } | undefined {
   if (args.protocol !== 'icmp' || args['src-port'] !== undefined) return undefined;

@@ -1,10 +1,10 @@
-/** "Trace this" in the menus of rows with a packet. */
+/** The command "Trace this" in the menus of rows with a packet. */
 import type { PacketArguments } from '@tollway/schema';
 import type { Row } from '../../../api/row.ts';
 import type { Command } from '../../../ui/PopupMenu.tsx';
 import { requestTrace, TRACE } from './trace-request.ts';
 
-/** @param argumentsOf the packet of a row; undefined for a row without. */
+/** @param argumentsOf returns the packet of a row; undefined for a row without one. */
 export function traceCommand(
   rows: readonly Row[],
   argumentsOf: (row: Row) => PacketArguments | undefined,

@@ -1,4 +1,4 @@
-/** Asking for a trace from another window: "Trace this" on a connection or a log line. */
+/** Requests of other windows for a trace: "Trace this" on a connection or a log line. */
 import type { PacketArguments } from '@tollway/schema';
 
 export const TRACE = '/tool/packet-trace';
@@ -6,13 +6,13 @@ export const TRACE = '/tool/packet-trace';
 let requested: PacketArguments | undefined;
 const listeners = new Set<() => void>();
 
-/** Leaves a packet for the trace window; the caller opens it. */
+/** Stores a packet for the trace window, which the caller opens. */
 export function requestTrace(args: PacketArguments): void {
   requested = args;
   for (const listener of listeners) listener();
 }
 
-/** The packet that was asked for, once. */
+/** The requested packet; returned once. */
 export function takeRequested(): PacketArguments | undefined {
   const args = requested;
   requested = undefined;

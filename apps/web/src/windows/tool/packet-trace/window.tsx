@@ -1,4 +1,4 @@
-/** Trace of packets, stage by stage: as they come, or of one that is only described. */
+/** Trace of packets, stage by stage: of live packets, or of a described packet (dry run). */
 
 import { type Command, type PacketArguments, packetLine, parsePacketLine } from '@tollway/schema';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
@@ -16,11 +16,11 @@ import { TraceForm, type Wrong } from './TraceForm.tsx';
 import { onRequested, takeRequested } from './trace-request.ts';
 import './trace.css';
 
-/** Error that ended a trace, whose cause may be over long before the message goes. */
+/** Error that ended a trace. Its cause may no longer exist while the message is still shown. */
 const ended = ({ status, message }: RequestError): RequestError =>
   new RequestError(status, `Stopped at ${timeOfDay(Date.now())}: ${message}. Start begins anew.`);
 
-/** Those of the arguments that a command takes. */
+/** Those of the arguments that a command accepts. */
 const argumentsOf = (command: Command | undefined, args: PacketArguments): PacketArguments =>
   Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(command?.args ?? {}, name)));
 
@@ -50,7 +50,10 @@ export default function TraceWindow({ menu }: MenuWindowProps) {
     else setWrong({ property: undefined, detail: String(error) });
   }
 
-  /** Whether the line says a packet; if not the form says why. The arguments are then those of the line before. */
+  /**
+   * Whether the line describes a packet; otherwise the form shows the error, and the arguments are those of the
+   * previous line.
+   */
   function isReadable(): boolean {
     const parsed = line === '' ? undefined : parsePacketLine(line);
     if (parsed?.ok !== false) return true;
@@ -100,7 +103,7 @@ export default function TraceWindow({ menu }: MenuWindowProps) {
     setRunning(true);
   }
 
-  /** Asks about a packet that was left for this window, unless it is not known well enough. */
+  /** Traces a packet that another window has requested, unless too little is known about it. */
   function take(about: PacketArguments) {
     show(about);
     const unknown = unknownOf(about);

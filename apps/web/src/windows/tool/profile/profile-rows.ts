@@ -2,15 +2,15 @@
 
 import type { Usage } from '../../../api/profile.ts';
 
-/** Cores that the rows speak of, in order. */
+/** Cores that occur in the rows, in order. */
 export function coresOf(rows: readonly Usage[]): readonly string[] {
   const cores = new Set(rows.map((row) => row.cpu).filter((cpu) => /^\d+$/.test(cpu)));
   return [...cores].sort((a, b) => Number(a) - Number(b));
 }
 
 /**
- * The rows for a choice of core: one core, `all` cores each on their own, or `total`, the mean over the cores. Highest
- * usage first; the order of the server decides between equals.
+ * The rows for a choice of core: one core, `all` cores individually, or `total`, the mean over the cores. Sorted by
+ * usage, highest first; equal rows keep the order of the server.
  */
 export function profileOf(rows: readonly Usage[], choice: string): readonly Usage[] {
   const cores = coresOf(rows);

@@ -1,4 +1,4 @@
-/** Processor time by task, live. The measurement runs only while the window asks for it. */
+/** Processor time by task, live. It is measured only while the window is subscribed. */
 import { useContext, useEffect, useLayoutEffect, useState } from 'react';
 import { onProfile, profileHandovers, profileOutOfOrder, profileUsages, type Usage } from '../../../api/profile.ts';
 import { useVisible } from '../../../ui/visibility.ts';
@@ -50,8 +50,8 @@ export default function ProfileWindow({ menu }: MenuWindowProps) {
 }
 
 /**
- * Number of rows, their sum (100 % for each core), for all cores how busy each of them is, how many packets workers give
- * to others, and how many TCP segments come out of order.
+ * Number of rows, and their sum (100 % for each core). For all cores: the load of each core, the number of packets that
+ * workers hand over to other workers, and the number of TCP segments that arrive out of order.
  */
 function footText(rows: readonly Usage[], shown: readonly Usage[], cpu: string): string {
   const between = `handed over between workers: ${profileHandovers()} p/s; TCP out of order: ${profileOutOfOrder()} p/s`;

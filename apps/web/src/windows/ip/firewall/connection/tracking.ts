@@ -1,4 +1,4 @@
-/** Load of the connection table, for whatever shows it. */
+/** Load of the connection table, shared by several windows. */
 import { live } from '../../../../api/live.ts';
 import { RowsTopic } from '../../../../api/rows-topic.ts';
 
@@ -11,10 +11,10 @@ export const tracking = new RowsTopic(
 
 const figure = (name: string): number => Number(tracking.rows[0]?.[name] ?? 0);
 
-/** Largest number of connections; 0 while unknown. */
+/** Maximum number of connections; 0 while unknown. */
 export const maxEntries = (): number => figure('max-entries');
 
-/** Share of the table of the worker with most connections that is used, 0 to 1; 0 while unknown. */
+/** Used share of the connection table of the worker with the most connections, 0 to 1; 0 while unknown. */
 export function fullestShare(): number {
   const most = figure('worker-max-entries');
   return most > 0 ? figure('worker-entries') / most : 0;

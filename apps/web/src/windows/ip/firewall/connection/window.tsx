@@ -1,4 +1,4 @@
-/** The live table of connections; its footer has their limit, and the meaning of the flags. */
+/** The live table of connections; its footer shows their maximum number, and the meaning of the flags. */
 import { thousands } from '@tollway/schema';
 import { useContext } from 'react';
 import { MenuTable } from '../../../../menu/MenuTable.tsx';

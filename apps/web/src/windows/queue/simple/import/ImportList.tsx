@@ -1,6 +1,6 @@
 /**
- * The lines of a report, the selected one, else the first, in full below them. Only those in view are in the document:
- * there may be tens of thousands.
+ * The lines of a report. The selected line, or else the first, is shown in full below them. Only visible lines are in
+ * the document, as there may be tens of thousands.
  */
 
 import type { ImportLine } from '@tollway/protocol/queue-import';
@@ -8,7 +8,7 @@ import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { inOneLine } from '../../../../menu/find-matches.ts';
 
 const ROW_PX = 24;
-/** Rows drawn beyond the screen, above and below. */
+/** Number of rows drawn beyond the screen, above and below each. */
 const OVERDRAW = 8;
 
 const ACTION_WORDS = { add: 'add', change: 'change', remove: 'remove', same: 'unchanged', error: 'error' } as const;
@@ -37,7 +37,7 @@ export function ImportList({ lines }: { readonly lines: readonly ImportLine[] })
     setPicked({ of: lines, at });
     const element = scroller.current;
     if (element === null) return;
-    // The line of titles stays above the others.
+    // The header row must not cover the selected row.
     const top = Math.min(element.scrollTop, at * ROW_PX);
     element.scrollTop = Math.max(top, (at + 2) * ROW_PX - element.clientHeight);
   }

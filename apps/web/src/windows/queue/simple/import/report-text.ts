@@ -3,7 +3,7 @@
 import type { ImportAction, ImportLine, ImportReport } from '@tollway/protocol/queue-import';
 import { thousands } from '@tollway/schema';
 
-/** Actions in the order of what needs a look, with their titles. */
+/** Actions with their titles, in order of importance. */
 export const ACTION_TITLES: Readonly<Record<ImportAction, string>> = {
   error: 'Errors',
   remove: 'Removals',
@@ -12,7 +12,7 @@ export const ACTION_TITLES: Readonly<Record<ImportAction, string>> = {
   same: 'Unchanged',
 };
 
-/** Lines of a report that can be shown. */
+/** Selection of the lines of a report to show. */
 export type Show = 'all' | 'hints' | ImportAction;
 
 type Counts = Readonly<Record<ImportAction | 'hints', number>>;
@@ -28,7 +28,7 @@ export function countsOf(lines: readonly ImportLine[]): Counts {
 
 const ORDER = Object.keys(ACTION_TITLES);
 
-/** The lines to show: errors first, then by their number; queues without a line last. */
+/** The lines to show: errors first, then by line number; queues without a line last. */
 export function shownLines(lines: readonly ImportLine[], show: Show): readonly ImportLine[] {
   const passes = ({ action, hint }: ImportLine) => show === 'all' || (show === 'hints' ? hint !== '' : action === show);
   const rank = ({ action }: ImportLine) => (action === 'error' ? -1 : ORDER.indexOf(action));
@@ -51,7 +51,7 @@ function deeds({ add, change, remove }: Counts, verbs: readonly [string, string,
     .join(', ');
 }
 
-/** One sentence on a report. */
+/** A report in one sentence. */
 export function reportText({ lines, revision }: ImportReport): string {
   const counts = countsOf(lines);
   if (revision !== undefined) {
@@ -67,18 +67,18 @@ export function reportText({ lines, revision }: ImportReport): string {
   return would === '' ? 'The queues are already as the list says.' : `Would ${would}, in one revision.`;
 }
 
-/** Text about an import that is done, for its message and the history of this page. */
+/** Text about a completed import, for its message and the history of this page. */
 export function importNews({ lines }: ImportReport): string {
   return `Imported subscribers: ${deeds(countsOf(lines), ['added', 'changed', 'removed'])}.`;
 }
 
-/** True when applying the report would change something and nothing stands against it. */
+/** Whether applying the report would change something, and no error prevents it. */
 export function isApplicable({ lines, revision }: ImportReport): boolean {
   const { error, add, change, remove } = countsOf(lines);
   return revision === undefined && error === 0 && add + change + remove > 0;
 }
 
-/** Report of an import, with the hints of the dry run before it: its digest says that the lines are the same. */
+/** Report of an import, with the hints of the preceding dry run: the digest ensures that the lines are the same. */
 export function withHintsOf(done: ImportReport, dryRun: ImportReport | undefined): ImportReport {
   const lines = done.lines.map((line, index) => ({ ...line, hint: dryRun?.lines[index]?.hint ?? line.hint }));
   return { ...done, lines };

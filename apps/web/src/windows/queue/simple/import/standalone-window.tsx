@@ -1,4 +1,4 @@
-/** Subscribers pasted as a list: a dry run shows what it would change, Apply does it in one revision. */
+/** Import of subscribers from a pasted list: a dry run shows the changes, and Apply makes them in one revision. */
 import type { ImportReport } from '@tollway/protocol/queue-import';
 import { displayBytes, thousands } from '@tollway/schema';
 import { useId, useRef, useState } from 'react';
@@ -24,7 +24,7 @@ import { messageOf } from '../../../../ui/message-of.ts';
 const EXAMPLE = 'name,target,upload,download\nalice,192.168.88.10,20M,100M\nbob,192.168.88.11,5M,20M';
 
 export default function ImportWindow({ allowed }: StandaloneWindowProps) {
-  // A user who has lost the permission keeps the input.
+  // A user who loses the permission keeps the input.
   const [begun] = useState(allowed);
   return allowed || begun ? (
     <ImportForm allowed={allowed} />
@@ -33,20 +33,23 @@ export default function ImportWindow({ allowed }: StandaloneWindowProps) {
   );
 }
 
-/** `allowed`: the user may add queues; what was typed before that changed stays. */
+/** `allowed`: whether the user may add queues; input is kept when this changes. */
 function ImportForm({ allowed }: { readonly allowed: boolean }) {
   const id = useId();
   const file = useRef<HTMLInputElement>(null);
   const [csv, setCsv] = useState('');
-  /** The list that was put in last. */
+  /** The list that was last imported. */
   const [applied, setApplied] = useState('');
   const [remove, setRemove] = useState(false);
   const [report, setReport] = useState<ImportReport>();
   const [problem, setProblem] = useState('');
-  /** True while the router reads the list, which stays as it is, so that what is applied is what was reported. */
+  /**
+   * True while the router processes the list. The list cannot be edited meanwhile, so that the applied list is the
+   * reported one.
+   */
   const [busy, setBusy] = useState(false);
   const [show, setShow] = useState<Show>('all');
-  /** Result of the last list. */
+  /** Result of the last import. */
   const [made, setMade] = useState<{ readonly revision: number; readonly text: string }>();
   const undoable = useIsUndoable(made?.revision);
 
@@ -70,7 +73,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
     }
   }
 
-  /** Asks what the list would do, or puts it in. */
+  /** Requests a dry run, or imports the list. */
   async function run(what: 'dry-run' | 'apply') {
     setBusy(true);
     setProblem('');
@@ -94,7 +97,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
     }
   }
 
-  /** Undoes what the last list did, and shows what became of each queue. */
+  /** Undoes the last import, and shows the result for each queue. */
   async function undo() {
     if (made === undefined) return;
     setBusy(true);
@@ -104,7 +107,7 @@ function ImportForm({ allowed }: { readonly allowed: boolean }) {
       undone = await undoImport(revision);
       return undone.revision;
     });
-    // The reason is shown in a message that stays.
+    // After a failure the reason is shown in a message that stays.
     if (done) setReport(undone);
     setShow('all');
     setBusy(false);
@@ -217,7 +220,7 @@ interface PartsProps {
   readonly onShow: (show: Show) => void;
 }
 
-/** Switch between the parts of the report. */
+/** Selection of the lines of the report. */
 function Parts({ report, show, onShow }: PartsProps) {
   const counts = countsOf(report.lines);
   const parts: readonly (readonly [Show, string, number])[] = [
