@@ -75,7 +75,7 @@ function readOptions() {
   }
 }
 
-/** Progress and remarks; standard output is for the results. @param {string} line */
+/** Prints progress and remarks to standard error; standard output is for the results. @param {string} line */
 const note = (line) => process.stderr.write(`${line}\n`);
 
 /** @returns {Promise<string>} path of the program with the engine cases, the generator and the agent's client */
@@ -95,7 +95,7 @@ async function buildBench() {
 async function runCase(entry, { bench, quick, minutes }) {
   if (entry.kind === 'engine') return [await runEngineCase(entry, { bench, quick })];
   if (entry.kind === 'browser') {
-    // Loaded here, when the npm packages are there.
+    // Loaded on demand, as npm packages may have to be installed first.
     const { runBrowserCase } = await import('./bench/browser.mjs');
     return runBrowserCase({ minutes, note });
   }
@@ -108,8 +108,8 @@ async function runCase(entry, { bench, quick, minutes }) {
 }
 
 /**
- * Machine that the figures were measured on. A virtual machine often has a name for its processor that fits several generations, so
- * its numbers are reported as well (proc_cpuinfo; only x86 has them).
+ * Machine on which the results were measured. The processor name of a virtual machine often applies to several
+ * generations, so that its model numbers are reported as well (/proc/cpuinfo; only on x86).
  */
 function machine() {
   const cores = cpus();
@@ -143,7 +143,10 @@ async function measureEach(entries, where, measure) {
   return failed;
 }
 
-/** Writes a value where `--json` says, if it does. @param {string | undefined} file @param {object} value */
+/**
+ * Writes a value to the file of `--json`, if the option is given. @param {string | undefined} file @param {object}
+ * value
+ */
 function writeJson(file, value) {
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
 }

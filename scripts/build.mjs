@@ -1,5 +1,5 @@
 // @ts-check
-/** `npm run build`: builds what has changed. `npm start` and `npm test` use the same steps. */
+/** `npm run build`: builds everything that has changed. `npm start` and `npm test` use the same steps. */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust, quietInstallEnv } from './install.mjs';
@@ -102,13 +102,13 @@ export async function buildTypeScript() {
     () =>
       runLong('building the web page', process.execPath, [nodeModule('vite', 'bin', 'vite.js'), 'build'], {
         cwd: inProject('apps', 'web'),
-        // Set here, as tests have another NODE_ENV, with which React's development build would be taken.
+        // Set explicitly, as tests have another NODE_ENV, with which React's development build would be used.
         env: { ...process.env, NODE_ENV: 'production' },
       }),
   );
 }
 
-/** Everything, as far as it has changed. */
+/** Builds everything that has changed. */
 export async function build() {
   ensureNode();
   await ensureNodeModules();

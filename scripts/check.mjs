@@ -16,7 +16,7 @@ const CARGO_DENY = '0.20.2';
 const cargoDenyDir = path.join(userCacheDir, `cargo-deny-${CARGO_DENY}`);
 const cargoDeny = path.join(cargoDenyDir, 'bin', 'cargo-deny');
 
-/** Puts the folder of cargo on PATH, for this process and what it starts. */
+/** Adds the folder of cargo to PATH, for this process and its children. */
 export function cargoOnPath() {
   process.env.PATH = `${ensureRust()}:${process.env.PATH}`;
 }
@@ -33,7 +33,7 @@ async function ensureCargoDeny() {
   );
 }
 
-/** Reads and judges the imports of the TypeScript side. */
+/** The script that checks the imports of the TypeScript side. */
 const importGraph = inProject('scripts', 'graph', 'graph.mjs');
 
 const inAgent = { cwd: agentDir };
@@ -106,17 +106,17 @@ const rust = [
 
 /** @param {Sections} sections what is checked before anything is built */
 export async function checkSources(sections) {
-  // The types take one core.
+  // The type checks use one core.
   await sections.together(typeScript, rust);
 }
 
-/** Draws what imports what, one drawing for each language. */
+/** Draws the import graphs, one drawing for each language. */
 async function drawGraphs() {
   await generateDatabaseClient();
   const file = path.join(cacheDir, 'graph', 'typescript.svg');
   await command(process.execPath, [importGraph, '--draw', file]);
   console.log(`The import graph of the TypeScript side is drawn in ${path.relative(inProject(), file)}.`);
-  // The crates' own tests of their modules read the imports, and draw them as Mermaid flow charts.
+  // The crates' own tests of their modules parse the imports, and draw them as Mermaid flow charts.
   const charts = path.join(cacheDir, 'graph');
   const test = ['test', '--locked', '--quiet', '--profile', 'checked'];
   const others = ['wire', 'io', 'worker', 'bench', 'testkit'].flatMap((name) => ['-p', `tollway-${name}`]);

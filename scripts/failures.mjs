@@ -3,11 +3,11 @@
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 
-/** Lines that are kept of what a command prints: the ends of long runs tell again what failed in them. */
+/** Maximum number of output lines that are kept: the end of a long output repeats its failures. */
 const KEPT = 20_000;
-/** Longest part of a line that is kept, characters. */
+/** Maximum number of characters of a line that are kept. */
 const LINE = 400;
-/** Lines that are shown of a command that failed. */
+/** Maximum number of lines that are shown of a failed command. */
 const SHOWN = 60;
 
 /** The last lines of some streams. */
@@ -29,9 +29,9 @@ export class LastLines {
   }
 }
 
-/** Lines by which programs tell what failed, without leading blanks. */
+/** Patterns of lines that report failures, without leading blanks. */
 const FAILURES = [
-  // vitest: tests and files, and what was not as expected.
+  // vitest: tests, files, and differences from expectations.
   /^(FAIL|×|✗) /,
   /^(\w*Error|Caused by|Unhandled \w+|Serialized Error)\b.*:/,
   // cargo: tests, panics, warnings that are errors, doc tests.
@@ -46,15 +46,15 @@ const FAILURES = [
   /: error TS\d+:/,
   /^\S+:\d+:\d+ (lint|format|parse|assist|suppressions)/,
   /^\S+ (format|lint|assist|organizeImports) ━/,
-  // npm, and a test that waited too long.
+  // npm, and timeouts of tests.
   /^npm (ERR!|error) /,
   /^(Test timeout of|.*: timed out|Timed out)/i,
 ];
 
 /**
- * The lines that say what failed; of output in which there is none, its end.
- * @param {readonly string[]} output lines, with escape sequences or without
- * @returns {string[]} at most 60 different ones, in their order
+ * The lines that report failures; if there are none, the last lines.
+ * @param {readonly string[]} output lines, with or without escape sequences
+ * @returns {string[]} at most 60 different lines, in their order
  */
 export function failureLines(output) {
   const plain = output.map((line) => stripVTControlCharacters(line).trimEnd()).filter((line) => line.trim() !== '');

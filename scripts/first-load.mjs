@@ -1,13 +1,13 @@
 // @ts-check
-/** Size of what a browser loads of the web page before its desktop can be used, and its limit. */
+/** Size of the files that a browser loads before the desktop of the web page is usable, and its limit. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** The most that index.html may load, compressed, bytes. */
+/** Maximum compressed size of the files that index.html loads, bytes. */
 const FIRST_LOAD_MOST = 140 * 1024;
 
-/** The scripts and style sheets that a page loads by itself, by their paths: those it names, and those it preloads. */
+/** Paths of the scripts and style sheets that a page loads: those that it references, and those that it preloads. */
 export function loadedBy(/** @type {string} */ html) {
   const tags = html.match(/<(?:script|link)\b[^>]*>/g) ?? [];
   return tags.flatMap((tag) => {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Installs what must be on the machine before Tollway can be built and run, where it is missing, and says why. */
+/** Installs missing programs that are needed to build and run Tollway, and prints what they are needed for. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -79,13 +79,13 @@ export async function ensurePrograms(needs) {
   }
 }
 
-/** Program that Debian's packages ask before they start a service (policy-rc.d of init-system-helpers). */
+/** Program that Debian's packages run before they start a service (policy-rc.d of init-system-helpers). */
 const POLICY = '/usr/sbin/policy-rc.d';
 
 /**
- * Keeps packages from starting services as they are installed: only the programs are wanted. A policy that is there
- * stays.
- * @returns {() => void} ends it
+ * Prevents packages from starting services during installation: only the programs are needed. An existing policy is
+ * kept.
+ * @returns {() => void} removes the policy
  */
 function forbidServices() {
   try {
@@ -118,17 +118,17 @@ function cargoInHome() {
   return run(home, ['--version'], { allowFailure: true }).code === 0 ? home : undefined;
 }
 
-/** Settings that keep npm packages from downloading binaries that are not needed. */
+/** Environment that keeps npm packages from downloading unnecessary binaries. */
 export const quietInstallEnv = {
   ...process.env,
-  // Prisma's runtime needs no engine; `generate` only asks that this file can be run.
+  // Prisma's runtime needs no engine; `generate` only checks that this file is executable.
   PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true',
   CHECKPOINT_DISABLE: '1',
   // The tests use the system's Chromium.
   PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
 };
 
-/** Runs `npm ci` when node_modules is missing or is not what the lock file says. */
+/** Runs `npm ci` when node_modules is missing or does not match the lock file. */
 export async function ensureNodeModules() {
   if (nodeModulesMatchLock()) return;
   await runLong('installing npm packages (npm ci, about a minute)', 'npm', ['ci', '--loglevel=error'], {
@@ -137,7 +137,10 @@ export async function ensureNodeModules() {
   });
 }
 
-/** npm writes what it installed to node_modules/.package-lock.json; optional packages of other systems are missing there. */
+/**
+ * Whether node_modules matches the lock file. npm records installed packages in node_modules/.package-lock.json,
+ * without optional packages of other systems.
+ */
 function nodeModulesMatchLock() {
   try {
     const wanted = JSON.parse(readFileSync(inProject('package-lock.json'), 'utf8')).packages;

@@ -1,5 +1,5 @@
 // @ts-check
-/** `npm run lab`: the lab's hosts, a shell or a command in one of them. */
+/** `npm run lab`: lists the lab's hosts, or runs a shell or a command in one of them. */
 import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -104,7 +104,7 @@ function shell(instance, name) {
 
 /** @param {string} netns @param {readonly string[]} command @param {NodeJS.ProcessEnv} env @returns {number} its exit code */
 function execute(netns, command, env) {
-  // Ctrl-C is for the command; it is the one that says how it ended.
+  // Ctrl-C is handled by the command, whose exit code is returned.
   process.on('SIGINT', () => {});
   const result = spawnSync('ip', ['netns', 'exec', netns, ...command], { stdio: 'inherit', env });
   if (result.error) throw new UserError(`ip netns exec ${netns}: ${result.error.message}`);

@@ -12,7 +12,7 @@ export const netnsExists = (name) => existsSync(netnsPath(name));
 /** @param {string} name */
 export function addNetns(name) {
   run('ip', ['netns', 'add', name]);
-  // Nothing in the lab speaks IPv6; without this every host would send router solicitations.
+  // Nothing in the lab uses IPv6; if it were enabled, every host would send router solicitations.
   inNetns(name, ['sysctl', '-qw', 'net.ipv6.conf.all.disable_ipv6=1', 'net.ipv6.conf.default.disable_ipv6=1']);
   run('ip', ['-n', name, 'link', 'set', 'lo', 'up']);
 }
@@ -43,7 +43,9 @@ function pidsInNetns(name) {
   });
 }
 
-/** @param {string} identity e.g. `net:[4026532500]` @returns {string | undefined} its name, when it has one */
+/**
+ * @param {string} identity e.g. `net:[4026532500]` @returns {string | undefined} name of the namespace, if it has one
+ */
 export function namedNetnsOf(identity) {
   try {
     return readdirSync('/run/netns').find((name) => `net:[${inodeOf(name)}]` === identity);

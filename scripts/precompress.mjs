@@ -1,13 +1,16 @@
 // @ts-check
-/** Compresses the built page once, as the API sends it: `x.js` has `x.js.br` and `x.js.gz` beside it where they are smaller. */
+/**
+ * Compresses the files of the built page in the formats that the API sends: adds `x.js.br` and `x.js.gz` for `x.js` if
+ * they are smaller.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
-/** A smaller file is not worth compressing, bytes. */
+/** Minimum size of a file that is compressed, bytes. */
 const MIN_COMPRESSED = 512;
 
-/** Formats that are compressed already, and what this writes itself. */
+/** Extensions of compressed formats, and of the files that this script writes. */
 const PACKED = new Set(['.png', '.ico', '.woff2', '.br', '.gz']);
 
 /** @param {string} folder the built page */

@@ -1,5 +1,5 @@
 // @ts-check
-/** Processes: running them to the end, knowing one again by pid and start time, ending them. */
+/** Processes: running them, identifying them by pid and start time, terminating them. */
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -46,7 +46,7 @@ export function parentOf(pid) {
   return parent > 0 ? parent : undefined;
 }
 
-/** @param {number} pid command line, arguments separated by spaces; empty when it is gone */
+/** @param {number} pid @returns command line, arguments separated by spaces; empty when the process does not exist */
 export function commandLine(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
@@ -69,7 +69,7 @@ function signalProcess({ pid, startTime }, signal) {
 }
 
 /**
- * Ends processes: SIGTERM, then SIGKILL to those that have not gone after `graceMs`.
+ * Terminates processes: sends SIGTERM, and SIGKILL to those that still run after `graceMs`.
  * @param {readonly Identity[]} processes
  * @param {number} graceMs
  */
@@ -79,7 +79,7 @@ export async function endProcesses(processes, graceMs) {
   if (!gone) await killProcesses(processes);
 }
 
-/** Ends processes without a word to them: SIGKILL. @param {readonly Identity[]} processes */
+/** Kills processes by SIGKILL, without SIGTERM. @param {readonly Identity[]} processes */
 export async function killProcesses(processes) {
   for (const each of processes) signalProcess(each, 'SIGKILL');
   await until(() => !processes.some(isRunning), 2000);
@@ -136,8 +136,8 @@ export function run(program, args, options = {}) {
 }
 
 /**
- * Runs a long command and says on the terminal that it does, with its last line every few seconds.
- * Its whole output is shown only when it fails.
+ * Runs a long command. Prints its title, and its last line of output every few seconds; the whole output is printed
+ * only when it fails.
  * @param {string} title what is being done and why, e.g. `building the agent (about 2 minutes the first time)`
  * @param {string} program
  * @param {readonly string[]} args

@@ -14,13 +14,16 @@ export const inProject = (...parts) => path.join(projectRoot, ...parts);
 /** Cargo workspace and npm package of the agent. */
 export const agentDir = inProject('packages', 'dataplane-agent');
 
-/** Folder for what scripts keep between runs, and what they draw; never needed, only saves time. */
+/** Folder for data that scripts keep between runs, and for their drawings. It can be deleted; it only saves time. */
 export const cacheDir = inProject('.cache');
 
-/** Tools that all checkouts of a user share (XDG Base Directory Specification: `XDG_CACHE_HOME`); never needed, only saves time. */
+/**
+ * Folder for tools that all checkouts of a user share (XDG Base Directory Specification: `XDG_CACHE_HOME`). It can be
+ * deleted; it only saves time.
+ */
 export const userCacheDir = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'tollway');
 
-/** A failure whose message is meant for the user: printed without a stack. */
+/** A failure with a message for the user: it is printed without a stack trace. */
 export class UserError extends Error {
   /**
    * @param {string} message

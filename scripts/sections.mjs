@@ -1,5 +1,8 @@
 // @ts-check
-/** The parts of a long check: a header each, a time each, all listed at the end with what failed. */
+/**
+ * The parts of a long check: each is printed with a header and its duration; at the end all are listed with their
+ * failures.
+ */
 import { spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -7,7 +10,7 @@ import { failureLines, LastLines } from './failures.mjs';
 import { outcomeOf, seconds } from './process.mjs';
 import { inProject, UserError } from './project.mjs';
 
-/** Bytes that a part may print before its turn to be shown has come. */
+/** Maximum size of the output of a part that is held back until it is shown, bytes. */
 const HELD = 256 * 1024 * 1024;
 
 /** @typedef {{ title: string, body: (out: NodeJS.WritableStream) => Promise<void> }} Part prints to `out` */
@@ -37,7 +40,7 @@ export class Sections {
             time = seconds(started);
           });
         });
-        // A failure is reported in its turn.
+        // A failure is reported when the output of the part is shown.
         before = done.catch(() => undefined).finally(() => out.end());
         return { title, out, done, time: () => time };
       });
@@ -88,7 +91,7 @@ export class Sections {
     this.#done.push({ title, outcome, time: took, failures });
   }
 
-  /** Prints the list of parts, and below it what failed in each. @returns {number} exit code */
+  /** Prints the list of parts, followed by the failures of each. @returns {number} exit code */
   finish() {
     console.log('');
     for (const { title, outcome, time } of this.#done) {
@@ -101,7 +104,7 @@ export class Sections {
   }
 }
 
-/** A command that ended with an error, and what it printed last. */
+/** A command that ended with an error, and its last lines of output. */
 class CommandFailed extends UserError {
   /** @param {string} message @param {readonly string[]} output */
   constructor(message, output) {

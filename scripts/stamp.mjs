@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import path from 'node:path';
 import { cacheDir, inProject } from './project.mjs';
 
-/** Folders that are made by builds, never read by them. */
+/** Folders that builds write and never read. */
 const MADE = new Set(['node_modules', 'target', 'dist', 'generated', 'test', 'tests', 'bench', 'benches']);
 
 /**
@@ -22,7 +22,7 @@ function contentHash(inputs, also = '') {
 function addTo(hash, file) {
   if (!existsSync(file)) return;
   if (!statSync(file).isDirectory()) {
-    // By its place in the project: a checkout elsewhere has the same stamp.
+    // By the path relative to the project, so that checkouts at other places have the same stamp.
     hash
       .update(`${path.relative(inProject(), file)}\0`)
       .update(readFileSync(file))

@@ -1,5 +1,5 @@
 // @ts-check
-/** `npm start`: installs and builds what is missing, makes the lab, runs and supervises agent and API. */
+/** `npm start`: installs and builds what is missing, creates the lab, and runs and supervises agent and API. */
 import path from 'node:path';
 import { build } from './build.mjs';
 import { ensureNode, ensurePrograms, labNeeds, routerNeeds } from './install.mjs';
@@ -37,7 +37,7 @@ import { Supervisor } from './start/supervisor.mjs';
 const started = performance.now();
 
 await main(async () => {
-  // No process that this one starts gets it in its environment, where others could read it.
+  // Child processes must not get the password in their environment, which other users could read.
   const adminPassword = process.env.TOLLWAY_ADMIN_PASSWORD ?? '';
   delete process.env.TOLLWAY_ADMIN_PASSWORD;
   const options = parseOptions(process.argv.slice(2));
@@ -117,7 +117,8 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   });
   /** @param {string} name @returns {NonNullable<import('./start/supervisor.mjs').Service['onExit']>} */
   const giveUpBeforeUp = (name) => (code, tail) => {
-    // Before everything is up an end is a reason to stop, e.g. an interface that cannot be claimed; later it is an accident.
+    // Before everything is up, the end of a process stops the start, e.g. when an interface cannot be claimed; later
+    // the process is restarted.
     if (up) return true;
     fail(new UserError(tail || `${name} ended with exit code ${code}`, code === 2 ? 2 : 1));
     return false;
@@ -153,9 +154,9 @@ async function superviseUntil(stop, supervisor, instance, options, adminPassword
   if (instance.lab !== null) {
     for (const service of trafficOf(instance.lab)) supervisor.start({ ...service, quiet: true });
   }
-  // An agent that has a configuration forwards by it, however management is.
+  // An agent with a configuration forwards, whatever the state of the management.
   if (!first) console.error(`• ${notUp(supervisor, state).message}\n  The agent keeps running; stop with Ctrl-C.`);
-  // The agent may just be about to begin.
+  // The agent may be about to start.
   else if (state.problem !== undefined)
     console.error(unmanaged(state, state.forwarding || isSetUp(options.dataDir), url));
   else welcome(url, instance, options, absent, started);
@@ -172,7 +173,8 @@ function restoreDatabase(options) {
 }
 
 /**
- * Registers this run: from here on whatever it makes is taken away, at its end, or by the next start that finds its agent ended or has its data folder.
+ * Registers this run. From then on everything that it creates is removed when it ends, or by the next start that finds
+ * its agent terminated or has the same data folder.
  * @param {import('./start/options.mjs').StartOptions} options
  * @returns {Instance}
  */

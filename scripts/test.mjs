@@ -22,8 +22,8 @@ import { registryDir } from './start/paths.mjs';
 process.env.TOLLWAY_CARGO_PROFILE = 'checked';
 
 /**
- * Runs a program of an npm package with a register of routers and names of network namespaces of its own: a router that starts
- * takes away what killed ones have left, and tests beside it look at what theirs have left.
+ * Runs a program of an npm package with a separate register of routers and separate names of network namespaces: a
+ * router that starts removes leftovers of killed ones, and tests that run at the same time examine their leftovers.
  * @param {string} name
  * @param {readonly string[]} args
  * @param {NodeJS.WritableStream} out

@@ -1,5 +1,5 @@
 // @ts-check
-/** `--against REF`: another commit of the project is built beside this one, and both run in turns. */
+/** `--against REF`: builds another commit of the project, and measures both commits in turns. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { run, runLong } from '../process.mjs';
@@ -7,10 +7,10 @@ import { cacheDir, inProject, UserError } from '../project.mjs';
 import { runEngineCase } from './engine.mjs';
 import { median } from './samples.mjs';
 
-/** Checkouts of other commits, each with what was built of it; those used last are kept. */
+/** Checkouts of other commits, each with its build results; the most recently used ones are kept. */
 const checkouts = path.join(cacheDir, 'against');
 const KEPT = 3;
-/** Bound that the interval of a ratio must lie below for the case to count as slower. */
+/** Upper bound of the interval of a ratio below which the case counts as slower. */
 const TOLERATED = 0.98;
 
 /**
@@ -118,7 +118,9 @@ export async function compareEngineCase(entry, { here, there, rounds, quick }) {
   };
 }
 
-/** Whether a program's last words are that it has no such case. @param {unknown} error @param {string} name */
+/**
+ * Whether the last output of a program says that it does not have a case. @param {unknown} error @param {string} name
+ */
 function saysUnknown(error, name) {
   return error instanceof Error && error.message.includes(`unknown case "${name}"`);
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** Programs that run while the bench goes on. */
+/** Programs that run in the background of a benchmark. */
 import { spawn } from 'node:child_process';
 
 /**

@@ -10,7 +10,7 @@ const WINDOWS = [
   { tree: ['Log'], title: 'Log' },
 ];
 const TITLE_MIDDLE_PX = 13;
-/** Radius of the circle in which a window is dragged, px, and moves of the pointer on it. */
+/** Radius of the circle in which a window is dragged, px, and number of pointer moves on it. */
 const CIRCLE_PX = 120;
 const CIRCLE_MOVES = 60;
 const WHEEL_TURNS = 30;
@@ -38,7 +38,7 @@ export class Desktop {
     await this.#page.getByRole('tree', { name: 'Menus' }).waitFor();
   }
 
-  /** The dashboard and six windows in a cascade, all in sight. */
+  /** Opens the dashboard and six windows in a cascade, all of them visible. */
   async openWindows() {
     const page = this.#page;
     await this.#fromTree(['Dashboard']);
@@ -46,7 +46,7 @@ export class Desktop {
       await this.#fromTree(tree);
       if (tab !== undefined) await this.#window(title).first().getByRole('tab', { name: tab, exact: true }).click();
     }
-    // The connections share a window with the filter rules; they get one of their own.
+    // The connections share a window with the filter rules; they are opened in a separate window.
     await this.#window('Firewall').first().getByRole('button', { name: 'Window menu' }).click();
     await page.getByRole('menuitem', { name: 'New window' }).click();
     await this.#window('Firewall').last().getByRole('tab', { name: 'Connections', exact: true }).click();
@@ -58,7 +58,9 @@ export class Desktop {
     }
   }
 
-  /** Drags each window in a circle and turns the wheel over it, by the mouse alone: nothing here runs in the page. */
+  /**
+   * Drags each window in a circle and scrolls in it, only by mouse events: no script of the benchmark runs in the page.
+   */
   async exercise() {
     const { mouse } = this.#page;
     for (const { task, window } of this.#places) {

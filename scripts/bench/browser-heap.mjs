@@ -1,9 +1,9 @@
 // @ts-check
 /** Content of a heap snapshot of Chromium (the format of its developer tools). */
 
-/** Kinds of nodes that are the program compiled, of which there is more the longer it has run, up to a point. */
+/** Types of nodes that belong to compiled code. Their size grows with the running time, up to a limit. */
 const CODE = new Set(['code', 'object shape']);
-/** Kinds that belong to the browser: elements, styles, its own timings of requests and events. */
+/** Types of nodes that belong to the browser: elements, styles, its own timings of requests and events. */
 const NATIVE = new Set(['native', 'synthetic', 'hidden']);
 
 /**

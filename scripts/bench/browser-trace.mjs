@@ -8,7 +8,7 @@
  *   args?: { name?: string, data?: { frames?: { url?: string, processId?: number }[] } } }} TraceEvent
  */
 
-/** Categories that the figures need. */
+/** Trace categories that are required for the results. */
 export const TRACE_CATEGORIES = ['devtools.timeline', 'disabled-by-default-devtools.timeline', '__metadata'];
 
 /**

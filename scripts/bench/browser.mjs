@@ -17,15 +17,18 @@ import { mainThread, quantile, TRACE_CATEGORIES } from './browser-trace.mjs';
 import { percent } from './samples.mjs';
 import { measureShare } from './thread-time.mjs';
 
-/** Targets of the figures. */
+/** Target values of the results. */
 const TARGET = { frameMs: 8, taskMs: 50, heapGrowth: 1.02, serverShare: 0.1 };
-/** Looks at the heap, evenly over the time. */
+/** Number of heap measurements, evenly distributed over the time. */
 const HEAP_LOOKS = 5;
-/** The look that the last one is held against: minute 6 of 10, when the five minutes that graphs hold are full. */
+/**
+ * Index of the measurement with which the last one is compared: minute 6 of 10, when the five minutes of data that
+ * graphs hold are complete.
+ */
 const FULL_LOOK = 2;
 const PASSWORD = 'browser-bench';
 const CHROMIUM = process.env.TOLLWAY_CHROMIUM ?? '/usr/bin/chromium';
-/** TCP through the router, bits/s; the queue of the sender holds it at half. */
+/** TCP rate through the router, bit/s; the queue of the sender limits it to half. */
 const OFFERED = '40M';
 const CONNECTIONS_PER_SECOND = 200;
 
@@ -74,7 +77,7 @@ export async function runBrowserCase({ minutes, note }) {
 }
 
 /**
- * Opens the windows and keeps them open; moves them and scrolls in them now and then.
+ * Opens the windows and keeps them open. From time to time drags them and scrolls in them.
  * @param {Context & { url: string, server: Parameters<typeof measureShare>[0], unwatched: number }} context
  * @returns {Promise<Result[]>}
  */
@@ -218,7 +221,7 @@ async function appliancePids(appliance, dataDir, url) {
   return { api: pid('api'), agent: pid('agent') };
 }
 
-/** A queue that the load fills. @param {string} url */
+/** Adds a queue that the load saturates. @param {string} url */
 async function addQueue(url) {
   const response = await fetch(`${url}/rest/queue/simple`, {
     method: 'PUT',
@@ -231,7 +234,7 @@ async function addQueue(url) {
   if (!response.ok) throw new Error(`PUT /rest/queue/simple: ${await response.text()}`);
 }
 
-/** Traffic beside the lab's own. @param {string} dataDir */
+/** Starts traffic in addition to that of the lab. @param {string} dataDir */
 function startLoad(dataDir) {
   /** @type {import('../start/registry.mjs').Instance} */
   const instance = JSON.parse(readFileSync(path.join(dataDir, 'run', 'instance.json'), 'utf8'));

@@ -2,10 +2,10 @@
 /** CPU time of the whole machine. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** /proc/stat counts in hundredths of a second (USER_HZ), on every architecture Linux runs on here. */
+/** Unit of /proc/stat, seconds: hundredths of a second (USER_HZ) on every supported architecture. */
 const TICK = 0.01;
 
-/** CPU time so far, seconds: of all cores idle, stolen by the hypervisor, and their number. */
+/** CPU time since boot, seconds: of all cores together idle, stolen by the hypervisor; and the number of cores. */
 function cpuTimes() {
   const lines = readFileSync('/proc/stat', 'utf8').split('\n');
   const [, , , idle = 0, iowait = 0, , , steal = 0] = (lines[0] ?? '').trim().split(/\s+/).slice(1).map(Number);

@@ -1,5 +1,5 @@
 // @ts-check
-/** The cases and how they are chosen on the command line. */
+/** The cases, and their selection on the command line. */
 
 /**
  * `kind`: on memory frames, over veth against the kernel, or in the browser. Wire cases have a `load` (our packet
@@ -13,7 +13,7 @@
  * @typedef {EngineCase | WireCase | BrowserCase} Case
  */
 
-/** Ports by packet socket, and the kernel forwards what the flow cache knows. */
+/** Ports by packet socket; the kernel forwards flows that are in the flow cache. */
 const OFFLOAD = 'flow-offload';
 
 /** @type {readonly Case[]} */

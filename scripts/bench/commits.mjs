@@ -1,5 +1,5 @@
 // @ts-check
-/** Effect of commits on the packets that pass meanwhile. */
+/** Effect of commits on packets that are forwarded meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runAsync } from './background.mjs';
 import { ROUTER_MAC } from './lab.mjs';
@@ -9,9 +9,12 @@ import { inTurns, measured, median } from './samples.mjs';
 const RATE = 100_000;
 /** Interval of commits, ms. */
 const EVERY = 100;
-/** Reasons of packets that the hosts' kernels send by themselves. */
+/** Drop reasons of packets that the hosts' kernels send by themselves. */
 const HOSTS_OWN = ['ipv6-not-enabled', 'arp-consumed', 'arp-ignored'];
-/** Reasons of a router that cannot keep up. Any other is the configuration's: it lets every packet of the load pass. */
+/**
+ * Drop reasons of an overloaded router. Any other reason is an error of the configuration, which accepts every packet
+ * of the load.
+ */
 const OVERLOAD = [
   'no-frame',
   'queue-full',
@@ -84,13 +87,13 @@ export async function commits({ name, scenario, io }, { lab, quick, note }) {
   };
 }
 
-/** The drops that neither load nor the hosts' own packets explain. @param {Map<string, number>} dropped */
+/** The drops that neither overload nor the hosts' own packets explain. @param {Map<string, number>} dropped */
 export function forConfiguration(dropped) {
   const explained = [...OVERLOAD, ...HOSTS_OWN];
   return new Map([...dropped].filter(([reason, packets]) => packets > 0 && !explained.includes(reason)));
 }
 
-/** Packets dropped between two looks, by reason. @param {Stats} before @param {Stats} after */
+/** Packets dropped between two readings, by reason. @param {Stats} before @param {Stats} after */
 export function droppedSince(before, after) {
   const earlier = new Map(before.drops.map((drop) => [drop.reason, drop.packets]));
   return new Map(after.drops.map((drop) => [drop.reason, drop.packets - (earlier.get(drop.reason) ?? 0)]));

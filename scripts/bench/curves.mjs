@@ -1,11 +1,11 @@
 // @ts-check
-/** Curves: ns per packet against one thing that varies, measured by `tollway-bench curve`, and their plot. */
+/** Curves: ns per packet depending on one variable, measured by `tollway-bench curve`, and their plot. */
 import { runAsync } from './background.mjs';
 
 /** @typedef {{ name: string, points: [number, number][] }} Curve */
 /** @typedef {{ axis: string, curves: Curve[] }} Plot */
 
-/** Labels of the axes, by what varies. @type {Readonly<Record<string, string>>} */
+/** Labels of the axes, by variable. @type {Readonly<Record<string, string>>} */
 const AXES = {
   rules: 'filter rules',
   routes: 'routes',
@@ -98,7 +98,7 @@ function drawPanel({ axis, curves }) {
   return parts.join('');
 }
 
-/** The next of 1, 2, 4, 5, 8 and their tenfolds that is not below a value. @param {number} value */
+/** The smallest of 1, 2, 4, 5, 8 times a power of ten that is not below a value. @param {number} value */
 export function niceTop(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 4, 5, 8, 10].find((step) => step * power >= value) ?? 10) * power;

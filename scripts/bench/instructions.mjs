@@ -7,7 +7,7 @@ import { runLong } from '../process.mjs';
 import { agentDir } from '../project.mjs';
 import { runAsync } from './background.mjs';
 
-/** The runner must be of the library's version, which `crates/bench/Cargo.toml` names. */
+/** Version of the runner, which must be that of the library in `crates/bench/Cargo.toml`. */
 const RUNNER = '0.20.0';
 /** Packets counted per case, `Steady::PACKETS`. */
 const PACKETS = 1024;
@@ -32,7 +32,7 @@ export async function countInstructions(agent) {
   process.stderr.write('• counting instructions (a release build first, then half a minute)\n');
   const stdout = await runAsync([
     ...[cargo, 'bench', '--quiet', '--manifest-path', manifest],
-    // A commit from before the feature builds the same with all that it has.
+    // All features: so commits before the introduction of the feature can be built as well.
     ...['--package', 'tollway-bench', '--all-features', '--bench', 'instructions'],
     ...(agent === agentDir ? [] : ['--target-dir', path.join(agent, 'target')]),
   ]);

@@ -1,5 +1,5 @@
 // @ts-check
-/** The wires of the wire cases: generator - router - sink, once per router, and the generator alone. */
+/** The networks of the wire cases: generator - router - sink, one for each router, and one without a router. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,7 +17,7 @@ export const SINK_ADDRESS = '10.78.0.2';
 /** Link-layer address that generators send to. */
 export const ROUTER_MAC = '02:00:00:77:00:01';
 
-/** Surroundings of a measured case. @typedef {{ lab: Lab, quick: boolean, note: (line: string) => void }} Context */
+/** Context of a measured case. @typedef {{ lab: Lab, quick: boolean, note: (line: string) => void }} Context */
 
 /** A router under test, or `direct` for none. @typedef {'direct' | 'kernel' | 'ours'} Wire */
 
@@ -72,7 +72,7 @@ export class Lab {
     return this.#addOurRouter(scenario, io);
   }
 
-  /** Lets a wire's sink drop everything before it costs anything. @param {Wire} wire */
+  /** Makes a wire's sink drop all packets as early as possible. @param {Wire} wire */
   dropAtSink(wire) {
     const chain = 'chain sink {\n    type filter hook ingress device "eth0" priority 0; policy drop;\n  }';
     this.#namespaces.nft(`${wire}-sink`, `table netdev bench {\n  ${chain}\n}\n`);

@@ -1,5 +1,5 @@
 // @ts-check
-/** Network namespaces that go away again, whatever happens to the process that made them. */
+/** Network namespaces that are removed when the process that created them ends, for whatever reason. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { run } from '../process.mjs';
 /** Namespaces are named `bench-PID-…` after the process that made them. */
 const NAME = /^bench-(\d+)-/;
 
-/** @param {(owner: string) => boolean} isMeant chooses by the pid in the name */
+/** @param {(owner: string) => boolean} isMeant selects namespaces by the pid in their names */
 async function removeWhere(isMeant) {
   if (!existsSync('/run/netns')) return;
   for (const name of readdirSync('/run/netns')) {
@@ -18,7 +18,7 @@ async function removeWhere(isMeant) {
   }
 }
 
-/** Removes what benches left behind that no longer run, guard and all. */
+/** Removes namespaces of benchmarks that no longer run and whose guard has failed, too. */
 export const removeStaleNamespaces = () => removeWhere((owner) => !existsSync(`/proc/${owner}`));
 
 /**
@@ -49,7 +49,7 @@ export class Namespaces {
     addNetns(this.name(short));
   }
 
-  /** `ip` with its words, in a namespace; returns what it prints. @param {string} short @param {string} words */
+  /** Runs `ip` with arguments in a namespace; returns its output. @param {string} short @param {string} words */
   ip(short, words) {
     return run('ip', ['-n', this.name(short), ...words.split(' ')]).stdout;
   }
@@ -87,7 +87,7 @@ export class Namespaces {
     return enterNetns(this.name(short), argv);
   }
 
-  /** Removes them all, with what runs in them. */
+  /** Removes all of them, with their processes. */
   async remove() {
     await removeWhere((owner) => owner === String(process.pid));
   }

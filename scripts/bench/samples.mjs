@@ -5,7 +5,7 @@ import { measureBusy } from './busy.mjs';
 
 /** Share of one core that other programs may use during a sample. */
 const FOREIGN = 0.03;
-/** Time a case spends at most on waiting for other programs and on samples they disturbed, milliseconds. */
+/** Maximum time that a case spends on waiting for other programs and on samples that they disturbed, ms. */
 const PATIENCE = 60_000;
 
 /**

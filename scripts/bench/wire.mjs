@@ -10,11 +10,14 @@ import { inTurns, measured, median, percent, spread } from './samples.mjs';
 const WIRES = ['direct', 'kernel', 'ours'];
 /** Flows of the packet generator. */
 const FLOWS = 4096;
-/** Offered loads, packets/s. The case's figure is that of the highest one that both routers carry. */
+/** Offered loads, packets/s. The result of the case is measured at the highest one that both routers carry. */
 const RATES = [50_000, 100_000, 200_000];
-/** Loads where every packet opens a connection, packets/s: few enough that the kernel's table of 262,144 holds all of them. */
+/**
+ * Offered loads at which every packet opens a connection, packets/s: few enough that the kernel's table of 262,144
+ * entries does not overflow.
+ */
 const CONNECTION_RATES = [20_000, 40_000];
-/** Share of offered packets that may be lost at a load that counts as carried. */
+/** Maximum share of lost packets at a load that counts as carried. */
 const LOSS = 0.005;
 
 /** @typedef {import('./lab.mjs').Context} Context @typedef {import('./report.mjs').Result} Result */
@@ -65,7 +68,7 @@ async function packets({ name, load: kind }, { lab, quick, note }) {
     await runAsync(lab.command(`${wire}-gen`, [...generator, ...load]));
     await sleep(50);
   };
-  // Tables have memory of their own only where something was once.
+  // Tables allocate memory only for entries that have been used.
   const warmUp = opening ? 20_000 : FLOWS;
   for (const wire of WIRES) for (let turn = 0; turn < 2; turn += 1) await offer(wire, 20_000, warmUp);
 
@@ -159,7 +162,7 @@ async function tcp({ name, offered, streams = 1 }, { lab, quick, note }) {
   };
   for (const wire of WIRES) await transfer(wire);
 
-  // At an offered rate the box is mostly idle, so that others disturb a sample more.
+  // At an offered rate below the maximum the machine is mostly idle, so that other programs disturb a sample more.
   const rounds = offered === undefined ? 4 : 8;
   const samples = await inTurns(quick ? 2 : rounds, WIRES, note, (wire) => measured(() => transfer(wire)));
   const of = (/** @type {import('./lab.mjs').Wire} */ wire) => {
@@ -204,7 +207,7 @@ function agentRemarks(stats) {
   return [`our agent: ${percent(fast / received)} by the flow cache; dropped: ${drops.join(', ') || 'nothing'}`];
 }
 
-/** Whether both routers' queues saw the traffic. @param {ReturnType<import('./lab.mjs').Lab['queued']>} passed */
+/** Whether both routers' queues processed the traffic. @param {ReturnType<import('./lab.mjs').Lab['queued']>} passed */
 function queueRemark({ ours, kernel, dropped }) {
   if (ours === 0 || kernel === 0) throw new Error('the traffic did not pass the queues');
   const gigabytes = (/** @type {number} */ bytes) => (bytes / 1e9).toFixed(1);

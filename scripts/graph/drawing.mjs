@@ -9,7 +9,7 @@
  * @property {readonly import('./rules.mjs').Arrow[]} arrows
  */
 
-// Lengths in the drawing's units, pixels unless it is scaled.
+// Lengths are in the drawing's units: pixels, unless it is scaled.
 const WIDTH = 1200;
 const LINE = 110;
 const BOX = { height: 30, padding: 14, letter: 7.6 };
@@ -45,7 +45,7 @@ function sheetMarkup({ title, lines, arrows }) {
   const places = new Map();
   for (const [row, entries] of lines.entries()) {
     for (const [at, entry] of entries.entries()) {
-      // Boxes alone in their lines stand askew, so that arrows past them are seen.
+      // Boxes that are alone in their lines are shifted, so that arrows past them are visible.
       const shift = entries.length === 1 ? ((row % 3) - 1) * (WIDTH / 5) : 0;
       const x = (WIDTH * (at + 0.5)) / entries.length + shift;
       places.set(entry, { x, y: TITLE + row * LINE + BOX.height });

@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * The import graph of the TypeScript side: `node scripts/graph/graph.mjs [--draw FILE] [ROOT]` says what is against the
- * rules, and with `--draw` writes the drawing. A process of its own: its parser is there only after `npm ci`.
+ * The import graph of the TypeScript side: `node scripts/graph/graph.mjs [--draw FILE] [ROOT]` prints violations of the
+ * rules, and with `--draw` writes the drawing. It is a separate process, as its parser is available only after `npm
+ * ci`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

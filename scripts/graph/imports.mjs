@@ -13,9 +13,9 @@ import { parseSync, Visitor } from 'oxc-parser';
  * @typedef {ReadonlyMap<string, ReadonlySet<string>>} Graph
  */
 
-/** Folders that hold what is built, generated or installed. */
+/** Folders with built, generated or installed files. */
 const NOT_SOURCES = new Set(['node_modules', 'dist', 'generated']);
-/** Endings of a file that an import may leave out, or spell as what is built of it (`./store.js` is `store.ts`). */
+/** Extensions of a file that an import may omit, or spell as the built file (`./store.js` is `store.ts`). */
 const ENDINGS = ['.ts', '.tsx'];
 /** Imports of types in JSDoc. */
 const JSDOC_IMPORT = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
@@ -82,7 +82,7 @@ function importsOf(root, packages, files, file) {
     for (const { value } of comments) for (const [, name = ''] of value.matchAll(JSDOC_IMPORT)) names.push(name);
   }
   const named = names.flatMap((name) => {
-    // `@tollway/protocol/session` is of the package `@tollway/protocol`.
+    // `@tollway/protocol/session` belongs to the package `@tollway/protocol`.
     const folder = packages.get(name.split('/', 2).join('/'));
     if (folder !== undefined) return `${folder}/package.json`;
     return name.startsWith('.') ? (resolved(root, file, name) ?? []) : [];

@@ -1,8 +1,8 @@
 // @ts-check
 /**
- * The layers, from the top down: what may import what. An entry is a folder, or a file without its ending. It imports
- * what stands in lower lines, and nothing of its own line or above; inside an entry everything may import everything but
- * in circles. Whatever is not here yet belongs into the line above all that it imports.
+ * The layers, from the top down, which determine permitted imports. An entry is a folder, or a file without its
+ * extension. It may import entries of lower lines, and none of its own line or of higher ones. Inside an entry all
+ * imports are permitted except circular ones. A new entry belongs directly above everything that it imports.
  */
 
 /** Entries of each line, by the folder that they are in. @typedef {Readonly<Record<string, readonly (readonly string[])[]>>} Layers */
@@ -17,7 +17,7 @@ export const LAYERS = {
   ],
 
   'apps/api/src': [
-    // Processes, and what they are put together of.
+    // Processes, and their components.
     ['server', 'restore'],
     ['unavailable'],
     ['app'],

@@ -1,5 +1,5 @@
 // @ts-check
-/** The rules that imports keep: none in a circle, none from a lower layer to a higher one. */
+/** The rules for imports: no circular imports, and none from a lower layer to a higher one. */
 
 /**
  * @typedef {import('./imports.mjs').Graph} Graph

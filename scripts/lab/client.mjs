@@ -11,7 +11,7 @@ import { Agent, get, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LAPTOP_ADDRESS, SERVER_ADDRESS, STREAM_PORT, TV_ADDRESS } from './topology.mjs';
 
-/** A subscriber gives up when nothing has come for this long, ms; a narrow queue only makes it slow. */
+/** Timeout of a subscriber's request without any received data, ms; a narrow queue only delays data. */
 const PATIENCE_MS = 10_000;
 
 /** @param {string} address @param {number} connections */
@@ -61,7 +61,7 @@ async function tv() {
 }
 
 function web() {
-  // Some connections live for a few requests, as a browser's do, so that the connection table moves too.
+  // Some connections last for a few requests only, as those of a browser, so that the connection table changes, too.
   const agent = new Agent({ keepAlive: true, maxSockets: 4, timeout: 3000 });
   setInterval(() => {
     const bytes = 1024 << Math.floor(Math.random() * 8);

@@ -1,5 +1,5 @@
 // @ts-check
-/** Makes and removes the lab's namespaces and links. */
+/** Creates and removes the lab's namespaces and links. */
 import { addNetns, deleteNetns, inNetns } from '../netns.mjs';
 import { run } from '../process.mjs';
 
@@ -22,7 +22,7 @@ export function createLab(lab) {
     if (host.gateway !== undefined) run('ip', ['-n', host.netns, 'route', 'add', 'default', 'via', host.gateway]);
   }
   inNetns(wan.netns, ['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
-  // All that comes from behind the masquerade is one target to them: a second traceroute would go unanswered.
+  // All hosts behind the masquerade are one target for the rate limit: a second traceroute would get no answers.
   for (const host of [wan, server]) inNetns(host.netns, ['sysctl', '-qw', 'net.ipv4.icmp_ratelimit=0']);
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Sends a datagram back to where one came from. None goes to port 0, which says that no reply is wanted (RFC 768), and
- * to which Node sends nothing: it throws.
+ * Sends a datagram back to its sender. Nothing is sent to port 0, which means that no reply is wanted (RFC 768), and
+ * for which Node throws.
  * @param {import('node:dgram').Socket} socket
  * @param {string | Uint8Array} answer
  * @param {{ address: string, port: number }} peer

@@ -6,7 +6,7 @@ import { reply } from './reply.mjs';
 import { STREAM_PORT } from './topology.mjs';
 
 const LARGEST_PAGE_BYTES = 4 << 20;
-/** Datagrams of the stream for one report back. */
+/** Number of received datagrams of the stream for each report. */
 const REPORT_EVERY = 50;
 
 const page = Buffer.alloc(LARGEST_PAGE_BYTES, 'Tollway lab. ');
@@ -35,7 +35,7 @@ dns.bind(53);
 const sink = createSocket('udp4');
 let received = 0;
 sink.on('message', (_, peer) => {
-  // A receiver of a stream reports now and then, as RTCP (RFC 3550) does; so the flow has two directions.
+  // The receiver of a stream sends reports, as in RTCP (RFC 3550), so that the flow has packets in both directions.
   if (++received % REPORT_EVERY === 0) reply(sink, `received ${received}`, peer);
 });
 sink.bind(STREAM_PORT);

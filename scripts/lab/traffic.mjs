@@ -1,5 +1,5 @@
 // @ts-check
-/** The processes that make the lab live. */
+/** The processes that generate the lab's traffic. */
 import { enterNetns } from '../netns.mjs';
 import { inProject } from '../project.mjs';
 import { IPERF_PORT, ROUTER_WAN_ADDRESS } from './topology.mjs';
@@ -23,7 +23,8 @@ export function trafficOf(lab) {
     { name: 'iperf3', argv: on('server', ['iperf3', '--server', '--port', String(IPERF_PORT)]) },
     { name: 'lan', argv: on('lan', script('client.mjs', 'web', 'laptop')) },
     { name: 'lan2', argv: on('lan2', script('client.mjs', 'stream', 'tv')) },
-    // To the router itself: forwarded ICMP stays the user's alone, so that counters of rules for it tell what the user sent.
+    // Sent to the router itself, so that forwarded ICMP packets, and counters of rules for them, are only those of the
+    // user.
     { name: 'ping', argv: on('wan', ['ping', '-n', '-q', '-i', '1', ROUTER_WAN_ADDRESS]) },
   ];
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** Output of a run on the terminal about the router. */
+/** Messages about the router on the terminal of a run. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { seconds } from '../process.mjs';
@@ -7,9 +7,12 @@ import { inProject, UserError } from '../project.mjs';
 import { runDir } from './paths.mjs';
 import { health } from './services.mjs';
 
-/** Interval of checks of the management, ms. */
+/** Interval of checks of the management plane, ms. */
 const LOOK_MS = 3_000;
-/** An agent that ended is back before it has been found silent so often. */
+/**
+ * Number of consecutive checks without a response of the agent until it is reported: a terminated agent is restarted
+ * sooner.
+ */
 const SILENT_LOOKS = 4;
 
 /** @param {{ problem?: string }} state @param {boolean} forwards @param {string} url */
@@ -19,9 +22,9 @@ export function unmanaged({ problem }, forwards, url) {
 }
 
 /**
- * Says on the terminal when management can no longer work, and when it can again.
+ * Prints a message when the management plane stops working, and when it works again.
  * @param {string} url
- * @param {{ problem?: string }} said what has been said already
+ * @param {{ problem?: string }} said the problem that was last printed
  * @param {string} dataDir
  */
 export function watchManagement(url, said, dataDir) {
@@ -57,7 +60,7 @@ function setupLink(url, dataDir) {
   return `  Set the first password of admin: ${url}/#setup=${readFileSync(tokenFile, 'utf8').trim()}`;
 }
 
-/** A word as the shell takes it, sh(1). @param {string} word */
+/** A word quoted for the shell, sh(1). @param {string} word */
 function quoted(word) {
   return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Interfaces that a killed agent had claimed. The agent keeps a record of what each was like in
- * `DIR/agent/claims/`; an agent that is started gives back what is on record and not claimed again.
+ * Interfaces that a killed agent had claimed. The agent records the former state of each in `DIR/agent/claims/`; a
+ * started agent releases the recorded interfaces that it does not claim again.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync, readlinkSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { namedNetnsOf, netnsPath } from '../netns.mjs';
 import { endProcesses, identify, until } from '../process.mjs';
 import { removeIfPossible } from './paths.mjs';
 
-/** Time for an agent to start and give back, ms; one that cannot ends sooner by itself. */
+/** Time limit for an agent to start and release interfaces, ms; if it cannot, it terminates earlier. */
 const RELEASE_MS = 30_000;
 
 const claimsDir = (/** @type {string} */ dataDir) => path.join(dataDir, 'agent', 'claims');
@@ -27,19 +27,19 @@ function recorded(dataDir) {
   }
 }
 
-/** Forgets the records of interfaces that are gone with their namespace. @param {string} dataDir */
+/** Removes the records of interfaces that no longer exist, as their namespace was removed. @param {string} dataDir */
 export const forgetClaims = (dataDir) => removeIfPossible(claimsDir(dataDir));
 
 /**
- * Releases what a killed agent had claimed, by an agent without ports.
+ * Releases the interfaces that a killed agent had claimed, by starting an agent without ports.
  * @param {{ dataDir: string, netns: string }} instance
- * @param {readonly string[]} agentArgv command line of an agent that claims nothing
+ * @param {readonly string[]} agentArgv command line of an agent that claims no interface
  */
 export async function releaseClaims({ dataDir, netns }, agentArgv) {
   if (recorded(dataDir).length === 0) return;
   const enter = netns === currentNetns() ? [] : enterByIdentity(netns);
   if (enter === undefined) {
-    // The namespace has gone, and its interfaces with it.
+    // The namespace was removed together with its interfaces.
     forgetClaims(dataDir);
     return;
   }

@@ -1,5 +1,5 @@
 // @ts-check
-/** The data folder holds hashes of passwords, sessions and whatever the configuration holds: only its owner may look in. */
+/** The data folder contains password hashes, sessions and the configuration: only its owner may access it. */
 import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '../process.mjs';
@@ -11,17 +11,17 @@ import { isSetUp } from './services.mjs';
 const OWN = /^(run|log|agent|generations|users\.changes.*|traffic\.json.*|tollway\.db.*)$/;
 
 /**
- * Makes the folder, or gives one that exists, and what Tollway has in it, the modes 0700 and 0600. One of a router that
- * has been set up may be read-only.
+ * Creates the folder, or sets the modes of an existing one and of Tollway's files in it to 0700 and 0600. The folder of
+ * a router that has been set up may be read-only.
  * @param {string} dataDir
- * @throws UserError (exit code 2) when it cannot be used, cannot be closed to others, or holds what is another user's
+ * @throws UserError (exit code 2) when it cannot be used, its mode cannot be set, or it contains files of another user
  */
 export function prepareDataDir(dataDir) {
   try {
     makeFolder(dataDir, 0o700);
     closeToOthers(dataDir);
     requireFolders(dataDir);
-    // A router forwards by what it has; the API says what cannot be stored.
+    // A router with a configuration forwards nevertheless; the API reports what cannot be stored.
     if (isSetUp(dataDir) && [dataDir, runDir(dataDir)].some(isReadOnly)) return;
     makeFolder(runDir(dataDir), 0o700);
     accessSync(runDir(dataDir), constants.W_OK);
@@ -33,8 +33,8 @@ export function prepareDataDir(dataDir) {
 }
 
 /**
- * Check why nothing can be started now: whatever starts without the folder makes a new one, with a router of its own in
- * it. One that has been put back from a copy will do.
+ * Returns a check that gives the reason why no process may be started now: without the folder, a started process would
+ * create a new folder with another router in it. A folder that was restored from a copy is accepted.
  * @param {string} dataDir
  * @returns {() => string | undefined}
  */
@@ -47,11 +47,11 @@ export function sameFolder(dataDir) {
       : `the data folder ${dataDir} is gone, put it back`;
 }
 
-/** Requires the folders that the router needs, before something fails without them. @param {string} dataDir */
+/** Checks that the folders that the router needs exist, before something fails without them. @param {string} dataDir */
 function requireFolders(dataDir) {
   for (const folder of ['run', 'log', 'agent'].map((name) => path.join(dataDir, name))) {
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) continue;
-    // A link may lead nowhere.
+    // A link may have no target.
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new UserError(`${folder} is no folder: move it away, then give the same command again`, 2);
     }
@@ -70,7 +70,7 @@ function closeToOthers(dataDir) {
     );
   }
   if (isOpen(dataDir)) {
-    // Closing a folder such as /tmp to others would break what they do there.
+    // Closing a folder such as /tmp to other users would break their programs.
     if (foreign !== undefined) {
       throw new UserError(
         `--data-dir ${dataDir} is open to other users and holds ${foreign}, which is not Tollway's: give a folder of its own`,
@@ -111,5 +111,5 @@ function close(file, mode) {
   }
 }
 
-/** The mode of a link itself says nothing. @param {string} folder */
+/** The mode of a link itself is irrelevant. @param {string} folder */
 const isOpen = (folder) => (statSync(folder).mode & 0o077) !== 0;

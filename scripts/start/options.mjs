@@ -136,7 +136,7 @@ function revision(value) {
 /** @param {string} value */
 function portList(value) {
   const names = value.split(',');
-  // Interface names as the kernel takes them: dev_valid_name() in net/core/dev.c.
+  // Interface names that the kernel accepts: dev_valid_name() in net/core/dev.c.
   const wrong = names.find((name) => !/^[^\s/:]{1,15}$/.test(name) || name === '.' || name === '..');
   if (wrong !== undefined) {
     throw new UserError(`--ports takes interface names separated by commas, e.g. eth1,eth2; "${wrong}" is none`, 2);
@@ -180,5 +180,5 @@ function dataDir(value) {
   return path.resolve(process.env.INIT_CWD ?? process.cwd(), value);
 }
 
-/** @param {string} folder @returns {string} short and stable name of an instance, by its data folder */
+/** @param {string} folder data folder @returns {string} short and stable identifier of the instance with this folder */
 export const instanceHash = (folder) => createHash('sha256').update(folder).digest('hex').slice(0, 6);

@@ -1,5 +1,5 @@
 // @ts-check
-/** Paths of what lives no longer than a run: pid files, the socket between agent and API, the register. */
+/** Paths of files that exist only during a run: pid files, the socket between agent and API, the register. */
 import { accessSync, constants, lstatSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,10 +11,10 @@ const isRoot = process.getuid?.() === 0;
 export const registryDir = isRoot ? '/run/tollway' : path.join(tmpdir(), `tollway-${process.getuid?.() ?? 'user'}`);
 
 /**
- * Fault of a register that another user could write: whoever reads it ends the processes that it names. In a folder
- * for all, as /tmp is, anybody may have made it before.
+ * Reason why a register is unsafe: another user could write it, and its readers terminate the processes that it names.
+ * In a shared folder such as /tmp, anybody may have created it before.
  * @param {string} folder
- * @returns {string | undefined} undefined also when it is not there
+ * @returns {string | undefined} undefined also when it does not exist
  */
 export function registerFault(folder) {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
@@ -28,13 +28,16 @@ export function registerFault(folder) {
 export const runDir = (dataDir) => path.join(dataDir, 'run');
 
 /**
- * The agent's socket: beside the register, for the data folder may become read-only, and an agent that is started again
- * must be able to make it.
+ * The agent's socket. It is next to the register, as the data folder may become read-only, and a restarted agent must
+ * be able to create the socket.
  * @param {string} dataDir
  */
 export const socketOf = (dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.sock`);
 
-/** Whether two paths lead to one folder, be it by a symbolic link or a bind mount. @param {string} a @param {string} b */
+/**
+ * Whether two paths refer to the same folder, for instance by a symbolic link or a bind mount. @param {string} a @param
+ * {string} b
+ */
 export function isSameFolder(a, b) {
   if (a === b) return true;
   const [first, second] = [a, b].map((folder) => statSync(folder, { bigint: true, throwIfNoEntry: false }));
@@ -55,14 +58,14 @@ export function isReadOnly(folder) {
 export const isReadOnlyError = (error) => error instanceof Error && 'code' in error && error.code === 'EROFS';
 
 /**
- * Removes what may be there. Where that fails, as on a read-only file system or below what is no folder, it stays: what is left
- * of one router is no reason for another not to start.
+ * Removes a file if possible. On failure, for instance on a read-only file system, it is kept: leftovers of one router
+ * must not prevent the start of another.
  * @param {string} file
  */
 export function removeIfPossible(file) {
   try {
     rmSync(file, { recursive: true, force: true });
   } catch {
-    // The file stays, as said above.
+    // The file is kept, as described above.
   }
 }

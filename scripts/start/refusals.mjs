@@ -1,5 +1,5 @@
 // @ts-check
-/** Reasons that keep a router from being started, checked before anything is ended or made. */
+/** Reasons that prevent the start of a router, checked before anything is terminated or created. */
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { isRunning, run, until } from '../process.mjs';
@@ -9,11 +9,11 @@ import { isSameFolder } from './paths.mjs';
 import { instances, isForwarding, isManaged, recordedPorts } from './registry.mjs';
 import { agentCommand, apiEnv, restoreCommand, urlOf } from './services.mjs';
 
-/** Two runs on one data folder would share a database and a socket. */
+/** Refuses a second run on a data folder, as both would share a database and a socket. */
 export async function refuseSecondRun(/** @type {string} */ dataDir) {
   const other = instances().find((instance) => isSameFolder(instance.dataDir, dataDir));
   if (other === undefined) return;
-  // A run whose npm was killed notices it within a second and removes itself.
+  // A run whose npm was killed detects this within a second and removes itself.
   if (await until(() => !isRunning(other.supervisor), 4000)) return;
   throw new UserError(
     `Tollway already runs with this data folder (pid ${other.supervisor.pid}, ${urlOf(other.listen)}).\n` +
@@ -22,13 +22,14 @@ export async function refuseSecondRun(/** @type {string} */ dataDir) {
 }
 
 /**
- * Checks what can be checked before anything is ended that a killed run has left. @throws UserError
+ * Performs all checks that are possible before leftovers of killed runs are terminated.
+ * @throws UserError
  * @param {import('./options.mjs').StartOptions} options
  */
 export async function checkBeforeStart(options) {
   const { dataDir, listen, restore } = options;
   const here = instances().filter((each) => each.listen === listen && each.netns === currentNetns());
-  // A run that has just begun may not listen yet.
+  // A run that has just started may not listen yet.
   const other = here.find(
     (each) => !isSameFolder(each.dataDir, dataDir) && (isRunning(each.supervisor) || isForwarding(each)),
   );
@@ -37,14 +38,17 @@ export async function checkBeforeStart(options) {
       `cannot listen on ${listen}: Tollway with the data folder ${other.dataDir} does. Choose another address: --listen ADDR:PORT`,
     );
   }
-  // Runs found here are ended; another program that listens on the address of an API that has ended is not.
+  // Runs found here are terminated; another program that listens on the address of a terminated API is not.
   if (!here.some(isManaged)) await requireFreeAddress(listen);
   if (options.ports === undefined) refuseWithoutPorts(dataDir);
   else refusePorts(options, options.ports);
   if (restore !== undefined) runShort([...restoreCommand(restore), '--check'], apiEnv(options));
 }
 
-/** A router that forwards between interfaces is not ended by a start that does not name them. @param {string} dataDir */
+/**
+ * Refuses a start without ports, if it would terminate a router that forwards between interfaces. @param {string}
+ * dataDir
+ */
 function refuseWithoutPorts(dataDir) {
   const own = instances().find((each) => isSameFolder(each.dataDir, dataDir));
   if (own === undefined || own.lab !== null || own.ports.length === 0 || !isForwarding(own)) return;
@@ -63,12 +67,12 @@ function refusePorts(options, ports) {
     const taken =
       other.netns === currentNetns() && other.lab === null ? ports.filter((name) => other.ports.includes(name)) : [];
     if (taken.length === 0) continue;
-    // The records of a killed run are read before its interfaces are given back.
+    // The records of a killed run are read before its interfaces are released.
     if (!isRunning(other.supervisor) && !isForwarding(other)) {
       folders.push(other.dataDir);
       continue;
     }
-    // Two agents would both forward what comes in.
+    // Two agents would both forward received packets.
     const stop = isRunning(other.supervisor) ? 'stop that one' : 'start and stop that one';
     throw new UserError(
       `--ports: Tollway with the data folder ${other.dataDir} has claimed ${taken.join(', ')}; to have it given back, ${stop}`,
@@ -82,10 +86,10 @@ function refusePorts(options, ports) {
 }
 
 /**
- * Runs a short command whose refusal is the one to tell.
+ * Runs a short command whose error message is passed on to the user.
  * @param {readonly string[]} argv
  * @param {NodeJS.ProcessEnv} env
- * @returns {string} what it says
+ * @returns {string} its output
  */
 export function runShort([program = '', ...args], env) {
   const { status, stdout, stderr } = spawnSync(program, args, { env, encoding: 'utf8' });

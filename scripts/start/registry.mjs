@@ -31,12 +31,12 @@ import { agentCommand } from './services.mjs';
 
 const entryFile = (/** @type {string} */ dataDir) => path.join(registryDir, `${instanceHash(dataDir)}.json`);
 
-/** Time for the agent to give its ports back, ms. */
+/** Time limit for the agent to release its ports, ms. */
 const AGENT_GRACE_MS = 5000;
-/** Time for an API to store what it has counted, ms. */
+/** Time limit for the API to store its counters, ms. */
 const API_GRACE_MS = 3000;
 
-/** The last complaint: the same one again is not printed. */
+/** The last reported problem, so that it is not printed repeatedly. */
 let lastComplaint = '';
 
 /** @returns {Instance[]} every registered instance, running or dead */
@@ -70,7 +70,7 @@ export function register(instance) {
   let problem;
   for (const file of [entryFile(instance.dataDir), path.join(runDir(instance.dataDir), 'instance.json')]) {
     try {
-      // In the place of one that has been moved away none is made, that it can be moved back.
+      // If the data folder was moved away, no new one is created in its place, so that it can be moved back.
       if (!existsSync(instance.dataDir)) break;
       makeFolder(path.dirname(file), 0o700);
       writeFileSync(`${file}.new`, text);
@@ -81,7 +81,7 @@ export function register(instance) {
     }
   }
   if (problem === undefined) return;
-  // A full disk is no reason to leave agent and API without anybody who starts them again.
+  // A full disk must not end the supervision of agent and API.
   const complaint = `cannot note which processes run: ${messageOf(problem)}`;
   if (complaint !== lastComplaint) console.error(complaint);
   lastComplaint = complaint;
@@ -97,10 +97,10 @@ function unregister(instance) {
 }
 
 /**
- * Runs `body` while no other start looks for free names or takes leftovers away.
+ * Runs `body` while no other start chooses names or removes leftovers.
  * @template T
  * @param {() => Promise<T>} body
- * @param {string} [folder] of the register
+ * @param {string} [folder] folder of the register
  * @returns {Promise<T>}
  */
 export async function withLock(body, folder = registryDir) {
@@ -112,7 +112,7 @@ export async function withLock(body, folder = registryDir) {
     );
   }
   const file = path.join(folder, 'lock');
-  // Written before it gets its name: a lock that is there says who holds it.
+  // Written before it is renamed, so that an existing lock always names its holder.
   const mine = `${file}.${process.pid}`;
   try {
     writeFileSync(mine, JSON.stringify(identify(process.pid)));
@@ -213,7 +213,7 @@ export function recordPorts({ dataDir, ports }) {
     writeFileSync(`${file}.new`, [...all, ''].join('\n'));
     renameSync(`${file}.new`, file);
   } catch {
-    // Not on a disk that is full or read-only.
+    // Not possible on a full or read-only disk.
     removeIfPossible(`${file}.new`);
   }
 }
@@ -223,7 +223,7 @@ export function recordPorts({ dataDir, ports }) {
  * @param {Instance} instance
  */
 export async function removeInstance(instance) {
-  // The agent gives claimed interfaces back when it is asked to end; the others have nothing to give back.
+  // The agent releases claimed interfaces when it is asked to terminate; other processes have nothing to release.
   await endProcesses(processesOf(instance), AGENT_GRACE_MS);
   if (instance.lab !== null) {
     await removeLab(instance.lab);
@@ -235,7 +235,7 @@ export async function removeInstance(instance) {
   unregister(instance);
 }
 
-/** Releases the interfaces that an instance had claimed, whose agent has ended. @param {Instance} instance */
+/** Releases the interfaces that a terminated agent of an instance had claimed. @param {Instance} instance */
 export const releaseClaimsOf = (instance) => releaseClaims(instance, agentCommand({ ...instance, ports: [] }));
 
 /**

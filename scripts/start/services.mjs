@@ -66,7 +66,7 @@ export const restoreCommand = (revision) => [
   ...(revision === 'newest' ? [] : [String(revision)]),
 ];
 
-/** Whether this router has been set up: then its agent forwards without any API. @param {string} dataDir */
+/** Whether this router has been set up: then its agent forwards even without the API. @param {string} dataDir */
 export const isSetUp = (dataDir) => existsSync(path.join(dataDir, 'agent', 'active.tollway'));
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-/** Request that a run ends. */
+/** Requests that end a run. */
 import { readFileSync } from 'node:fs';
 import { commandLine, identify, isRunning, parentOf } from '../process.mjs';
 
@@ -7,9 +7,9 @@ import { commandLine, identify, isRunning, parentOf } from '../process.mjs';
 export function stopRequest() {
   return new Promise((resolve) => {
     for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => resolve(signal));
-    // Under nohup(1) the end of the terminal is not to end this run.
+    // Under nohup(1) the end of the terminal must not end this run.
     if (!hangUpIgnored()) process.on('SIGHUP', () => resolve('the terminal has gone'));
-    // npm killed with SIGKILL cannot pass the signal on; what it started must not stay.
+    // A killed npm (SIGKILL) cannot pass the signal on, and its child processes must not remain.
     const npm = npmAncestor();
     if (npm === undefined) return;
     setInterval(() => {

@@ -1,17 +1,20 @@
 // @ts-check
-/** Keeps processes running: one that ends is started again, later each time when it keeps ending. */
+/** Keeps processes running: a process that ends is restarted, with increasing delays if it keeps ending. */
 import { spawn } from 'node:child_process';
 import { closeSync, copyFileSync, openSync, readFileSync, renameSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { identify, messageOf } from '../process.mjs';
 import { makeFolder } from '../project.mjs';
 
-/** Delay before the first restart, ms; doubles up to {@link SLOWEST_RESTART_MS} while the process keeps dying young. */
+/**
+ * Delay before the first restart, ms; doubles up to {@link SLOWEST_RESTART_MS} while the process keeps ending soon
+ * after its start.
+ */
 const FIRST_RESTART_MS = 100;
 const SLOWEST_RESTART_MS = 5000;
-/** A process that lived this long was well, ms. */
+/** Running time after which a process counts as stable, ms. */
 const WELL_MS = 3_000;
-/** Size from which a log begins anew, bytes, and how often that is looked at, ms. Log messages may be sent there. */
+/** Size at which a log is rotated, bytes, and interval of the checks, ms. Log messages may be written there. */
 const LOG_LIMITS = { bytes: 8 << 20, lookMs: 60_000 };
 
 /**
@@ -74,7 +77,7 @@ export class Supervisor {
     this.#spawn(service, FIRST_RESTART_MS, true);
   }
 
-  /** Stops starting anything again; the caller ends what is running. */
+  /** Stops all restarts; the caller terminates the running processes. */
   stop() {
     this.#stopping = true;
     clearInterval(this.#looking);
@@ -86,7 +89,7 @@ export class Supervisor {
     const [program = '', ...args] = service.argv;
     const startedAt = performance.now();
     const log = openLog(this.logFile(service.name));
-    // A session of its own: Ctrl-C in the terminal reaches the supervisor only, which ends things in order.
+    // A separate session: Ctrl-C in the terminal reaches only the supervisor, which terminates the processes in order.
     const child = spawn(program, args, {
       env: service.env,
       detached: true,
@@ -106,7 +109,7 @@ export class Supervisor {
       ended = true;
       this.#running.delete(service.name);
       if (this.#stopping) {
-        // Messages about settings that could not be restored are shown where the end was requested.
+        // Errors about settings that could not be restored are shown where the termination was requested.
         if (code !== null && code !== 0 && service.quiet !== true) {
           console.error(`• ${service.name} could not end in order (${how}): ${this.#tail(service.name)}`);
         }
@@ -145,7 +148,9 @@ export class Supervisor {
   }
 }
 
-/** A log that cannot be written is no reason not to run. @param {string} file @returns {number | 'ignore'} */
+/**
+ * Opens a log. If it cannot be written, the process runs without it. @param {string} file @returns {number | 'ignore'}
+ */
 function openLog(file) {
   try {
     return openSync(file, 'a');
@@ -155,7 +160,7 @@ function openLog(file) {
 }
 
 /**
- * Begins a log anew that has grown large. The process has it open at its end, wherever that is.
+ * Truncates a large log. The process appends to the file, wherever its end is.
  * @param {string} file @param {number} bytes
  */
 function shorten(file, bytes) {
@@ -164,7 +169,7 @@ function shorten(file, bytes) {
     copyFileSync(file, `${file}.1`);
     truncateSync(file);
   } catch {
-    // On a disk that is full the next look may find room.
+    // If the disk is full, the next check may find space.
   }
 }
 
@@ -173,6 +178,6 @@ function rotate(file) {
   try {
     renameSync(file, `${file}.1`);
   } catch {
-    // There is no earlier log at the first run.
+    // At the first run there is no earlier log.
   }
 }

@@ -2,16 +2,17 @@ import { Compile } from 'typebox/compile';
 import type { Data, ObjectSchema } from './data.js';
 
 /**
- * Validation of received data by its schema. Used by the API alone: browsers import the types of the schemas and none of this
- * code.
+ * Validation of received data by its schema. Only the API uses it: browsers import the types of the schemas, and none
+ * of this code.
  *
- * A property's schema may have a `refusal`: the error text for a value that it does not accept, or that is missing. Lengths of
- * texts are checked by the code that uses them: `maxLength` counts grapheme clusters, not code units.
+ * A property's schema may have a `refusal`: the error text for a value that it does not accept, or for a missing
+ * value. Lengths of texts are checked by the code that uses them, as `maxLength` counts grapheme clusters, not code
+ * units.
  */
 
 /** Reason why a value is refused. */
 export interface Refusal {
-  /** Name of the wrong member; empty if the object as a whole is wrong. */
+  /** Name of the invalid member; empty if the object as a whole is invalid. */
   readonly property: string;
   readonly reason: 'unknown' | 'missing' | 'repeated' | 'value' | 'no-object';
   /** Description of what is accepted. */
@@ -33,7 +34,7 @@ interface Fault {
 export function checkOf<S extends ObjectSchema>(schema: S): (value: unknown) => Checked<S> {
   const compiled = Compile(schema);
   return (value) => {
-    // The compiled check proves the type.
+    // The compiled check guarantees the type.
     if (compiled.Check(value)) return { ok: true, value: value as Data<S> };
     const faults: readonly Fault[] = compiled.Errors(value);
     return { ok: false, refusal: refusalOf(schema, faults, value) };
@@ -59,7 +60,7 @@ function refusalOf(schema: ObjectSchema, faults: readonly Fault[], value: unknow
   };
 }
 
-/** RFC 6901 section 4. */
+/** Decodes a reference token of a JSON Pointer, RFC 6901 section 4. */
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 
 function propertyOf({ properties }: ObjectSchema, name: string): object | undefined {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Data } from './data.js';
 
-/** Body of every error answer: the shape of RouterOS, with the property at fault where there is one. */
+/** Body of every error response: the format of RouterOS, and the property at fault if there is one. */
 export const errorBody = Type.Object({
   error: Type.Integer({ description: 'HTTP status.' }),
   message: Type.String({ description: 'Name of the status.' }),

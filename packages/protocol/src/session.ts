@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import type { Data } from './data.js';
 import type { Endpoint } from './endpoint.js';
 
-/** Longest login name, characters. */
+/** Maximum length of a login name, characters. */
 export const MAX_NAME = 64;
-/** Longest password, bytes: it bounds the cost of hashing. */
+/** Maximum length of a password, bytes: it limits the cost of hashing. */
 export const MAX_PASSWORD = 1024;
 
 const text = (name: string, description: string) =>

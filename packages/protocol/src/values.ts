@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Data } from './data.js';
 import type { Endpoint } from './endpoint.js';
 
-/** Values in a response at most. */
+/** Maximum number of values in a response. */
 export const MAX_VALUES = 500;
 
 export const values = {

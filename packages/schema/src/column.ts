@@ -30,7 +30,7 @@ export function menuColumn(menu: Pick<Menu, 'props'>, name: string): MenuColumn 
   return { name, property, prop, half: at, label: `${pair.labels[at]} ${prop.label}`, kind: pair.of };
 }
 
-/** The text of a cell, taken from that of the property. */
+/** The text of a cell, derived from the text of the property: for half of a pair, that half. */
 export function columnValue({ half }: MenuColumn, value: string | undefined): string | undefined {
   if (half === undefined || value === undefined) return value;
   const slash = value.indexOf('/');

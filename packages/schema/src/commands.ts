@@ -1,4 +1,4 @@
-/** Commands that menus have in common, and functions that declare others. */
+/** Commands that several menus have, and functions that declare further ones. */
 
 import type { Argument, Command } from './command.js';
 import { switchKind } from './props/bool.js';
@@ -42,7 +42,7 @@ export const resetCounters: Command = {
   button: true,
 };
 
-/** Commands that menus declare by their names. */
+/** Commands that menus declare by name. */
 const COMMON: readonly Command[] = [
   { ...change('add', 'Adds a row.'), target: 'menu', result: 'id' },
   change('set', 'Changes rows.'),
@@ -69,7 +69,7 @@ const COMMON: readonly Command[] = [
 
 const common: ReadonlyMap<string, Command> = new Map(COMMON.map((command) => [command.name, command]));
 
-/** The command of this name that menus have in common. @throws Error when there is none */
+/** The command with this name that several menus have. @throws Error when there is none */
 export function commonCommand(name: string): Command {
   const command = common.get(name);
   if (command === undefined) throw new Error(`${name} is no command that menus have in common`);

@@ -21,7 +21,9 @@ export interface AddressSpan {
 /** Control of a dialog that edits a kind. */
 export type Editor = 'check' | 'select' | 'set' | 'tri-set' | 'list' | 'number';
 
-/** A kind of value: one file per kind under `props/`. Functions take canonical texts where nothing else is said. */
+/**
+ * A kind of value; there is one file for each under `props/`. Functions take canonical texts unless noted otherwise.
+ */
 export interface Kind {
   /** Name, e.g. `bool`, `ip-prefix`, `port-list`. */
   readonly name: string;
@@ -36,14 +38,20 @@ export interface Kind {
    * back. Absent: the canonical text.
    */
   edit?(value: string): string;
-  /** Typed order of two canonical texts, for sorting and `<`/`>` queries. Absent: by text. */
+  /** Order of two canonical texts, for sorting and `<`/`>` queries. Absent: order of the texts themselves. */
   compare?(a: string, b: string): number;
-  /** A number in the order of {@link compare}, so that long lists are sorted without parsing; undefined for a value without. */
+  /**
+   * A number in the order of {@link compare}, so that long lists are sorted without parsing; undefined for a value
+   * without one.
+   */
   sortKey?(value: string): number | undefined;
-  /** Addresses of a value, for conditions such as `in 10.0.0.0/8`; undefined for a value without. Of a list: of one element. */
+  /**
+   * Addresses of a value, for conditions such as `in 10.0.0.0/8`; undefined for a value without any. For a list: of one
+   * element.
+   */
   range?(value: string): AddressSpan | undefined;
   /**
-   * Kind of filter conditions: a `flag` is set or not, an `amount` is more or less, an `address` is `in` a network, a
+   * Type of filter conditions: a `flag` is set or not, an `amount` is more or less, an `address` is `in` a network, a
    * `sentence` contains a text. Absent: a word.
    */
   readonly filterType?: 'flag' | 'amount' | 'address' | 'sentence';
@@ -51,9 +59,9 @@ export interface Kind {
   readonly withPort?: true;
   /** A share of a whole, which cells also show as a bar. */
   readonly share?: true;
-  /** A text as wide as values usually become, to keep widths of columns stable: for measured amounts. */
+  /** A text of the usual maximum width, for measured amounts, so that widths of columns are stable. */
   readonly widest?: string;
-  /** Value that an item without this property has in comparisons. */
+  /** Value that comparisons use for an item without this property. */
   readonly valueWhenUnset?: string;
   /** The canonical text of a stored value. Absent: the stored one. */
   fromStored?(stored: string): string;
@@ -63,15 +71,15 @@ export interface Kind {
   readonly keywords?: readonly string[];
   /** Targets of the references in values. */
   readonly ref?: readonly Referent[];
-  /** A referenced name need not exist: a chain, mark or address list is created by the first rule with it. */
+  /** Referenced names need not exist: the first rule that names a chain, mark or address list creates it. */
   readonly implicit?: true;
   /** Names of {@link ref} that a value references. */
   references?(value: string): readonly string[];
   /** The value with the reference `from` replaced by `to`. */
   rename?(value: string, from: string, to: string): string;
-  /** Control that edits it. Absent: a text, with suggestions where there are some. */
+  /** Control that edits it. Absent: a text field, with suggestions if there are some. */
   readonly editor?: Editor;
-  /** Values are only a few fixed texts: others need not be searched for. */
+  /** There are only a few fixed values, so that the other values of a property need not be searched for. */
   readonly closedSet?: true;
   /** Two values of another kind, written `first/second`. */
   readonly pair?: PairOf;

@@ -31,15 +31,15 @@ export interface Prop {
   readonly secret?: boolean;
   /** Shown in the dialog only when another property has one of these values. */
   readonly when?: { readonly prop: string; readonly values: readonly string[] };
-  /** Derived from other properties unless given. Only a different value is stored. */
+  /** Value that follows from other properties, unless it is set. Only a different value is stored. */
   readonly derived?: Derived;
   /** The time at which a row is added is stored as its value. */
   readonly stampedOnAdd?: true;
-  /** The toolbar has a list of its values, one of which limits the table. */
+  /** The toolbar has a list of its values, and the chosen value filters the table. */
   readonly quickFilter?: QuickFilterOf;
-  /** Its column stays in view at the right edge of a table that it ends, while the others scroll. */
+  /** Its column stays in view at the right edge while the others scroll, if it is at the end of the table. */
   readonly pinned?: true;
-  /** Reaches the compiled configuration; `compile.test.ts` of the API checks that the compiler reads it. */
+  /** Whether the compiler uses it; `compile.test.ts` of the API checks this. */
   readonly dataplane?: boolean;
 }
 
@@ -47,15 +47,15 @@ export interface Prop {
 interface QuickFilterOf {
   /** Absent: the label of the property. */
   readonly label?: string;
-  /** Entry for no filter, `all chains`; `all` alone is the name of an interface list. */
+  /** Entry for no filter, `all chains`; `all` itself is the name of an interface list. */
   readonly all: string;
-  /** Comparison of a choice with the value. */
+  /** Operator that compares the property with the chosen value. */
   readonly op: 'is' | 'contains';
 }
 
-/** Rule by which a property follows from others. */
+/** Rule that derives a property from other properties. */
 export interface Derived {
-  /** The other properties: a change of one discards the value that was given. */
+  /** The other properties: a change of one of them discards an explicitly set value. */
   readonly from: readonly string[];
   /** The derived value; undefined for none. */
   value(values: Readonly<Record<string, string>>): string | undefined;
@@ -75,7 +75,7 @@ export interface Flag {
  */
 type MenuKind = 'list' | 'ordered' | 'fixed' | 'settings' | 'status-list' | 'status' | 'command';
 
-/** A window with tabs for several menus, which stand in it in the order of the registry. */
+/** A window with tabs for several menus, in the order of the registry. */
 export interface TabbedWindow {
   readonly title: string;
   /** Place in the menu tree. */
@@ -89,19 +89,21 @@ export type WindowSize = readonly [width: number, height: number];
 interface MenuWindow {
   /** Window of which this one is a tab. */
   readonly tabOf?: TabbedWindow;
-  /** Buttons of other menus open it, and the menu tree does not. */
+  /** Buttons of other menus open it; it has no entry in the menu tree. */
   readonly openedBy?: { readonly label: string; readonly menus: readonly string[] };
-  /** Size it is opened with; of a tab, that of the window whose first tab it is. */
+  /** Initial size; for a menu in a window with tabs, only the size of the first tab is used. */
   readonly size?: WindowSize;
   /** Size of the dialog of an item. */
   readonly dialogSize?: WindowSize;
 }
 
-/** Name that rows of other menus can reference, beside the item's: a list or a mark that rows define. */
+/**
+ * A name that rows of other menus can reference, in addition to the item's own name: a list or a mark that rows define.
+ */
 export interface ReferenceTarget {
   /** The property that holds the name. */
   readonly property: string;
-  /** Noun in messages, before the name: `packet mark`. */
+  /** Noun before the name in messages: `packet mark`. */
   readonly word: string;
   /** A row defines it only while another property has this value. */
   readonly when?: { readonly prop: string; readonly value: string };
@@ -126,17 +128,17 @@ export interface Menu {
   /** Tabs of the dialog in order. */
   readonly tabs: readonly string[];
   /**
-   * Properties that together identify an item for people; the first names it in references and URLs. Where it is `name`, no two
-   * items have the same, and builtin ones keep theirs.
+   * Properties that together identify an item for people; the first one identifies it in references and URLs. If it is
+   * `name`, names are unique, and built-in items cannot be renamed.
    */
   readonly key?: readonly string[];
-  /** What errors about names that are taken call an item, where RouterOS does not call it {@link singular}. */
+  /** Noun for an item in errors about names in use, if RouterOS does not use {@link singular}. */
   readonly noun?: string;
   /** Commands beside print, by name. */
   readonly commands: ReadonlyMap<string, Command>;
   /** The command that a menu of kind `command` is. Its arguments are properties, so that the window has fields for them. */
   readonly run?: Command;
-  /** Property with topics of the log: error, critical and warning among them set the colour of a row. */
+  /** Property with topics of the log: `error`, `critical` and `warning` determine the colour of a row. */
   readonly severity?: string;
   /** Interval at which views refresh values that change by themselves, ms. */
   readonly refreshMs?: number;
@@ -145,35 +147,44 @@ export interface Menu {
    * another menu; or a `union` of stored and dynamic rows.
    */
   readonly source: 'stored' | 'live' | 'union';
-  /** Dynamic items can be removed, though not changed: they are `relearned` by the data plane later, or the removal is `permanent`. */
+  /**
+   * Dynamic items can be removed, but not changed: either the data plane learns them again (`relearned`), or the
+   * removal is `permanent`.
+   */
   readonly dynamicRemovable?: 'relearned' | 'permanent';
   /** Names that other rows can reference. Absent: the name, where rows have one. */
   readonly referenceTargets?: readonly ReferenceTarget[];
-  /** Removal of a referenced row: it is `refused` (the default), or the references `keep-name`. */
+  /**
+   * Removal of a referenced row: it is `refused` (the default), or the references `keep-name`, although the row no
+   * longer exists.
+   */
   readonly onReferencedRemove?: 'refused' | 'keep-name';
-  /** Rows without a name get this one with a number, `queue1`. */
+  /** Rows without a name get this name with a number appended, `queue1`. */
   readonly autoName?: string;
   /** Window of the menu: how it is opened other than by the menu tree, and its size. */
   readonly window?: MenuWindow;
   /** `false`: its changes make no revision and cannot be undone. */
   readonly undoable?: false;
-  /** Its rows are those who log in: whoever removes or disables the own one is logged out. */
+  /** Its rows are users: a user who removes or disables the own row is logged out. */
   readonly logins?: true;
-  /** Type of the interfaces that are its rows; with `any` it shows and changes the rows of the menus of all types. */
+  /** Type of the interfaces that its rows are; a menu with `any` shows and changes the interfaces of all types. */
   readonly interfaceType?: string;
-  /** Shows and changes the rows of this other menu (`/queue/interface` those of `/interface`). */
+  /** Another menu whose rows it shows and changes (`/queue/interface` those of `/interface`). */
   readonly rowsOf?: string;
   /** Built-in items, which always exist and cannot be removed. */
   readonly builtin?: readonly BuiltinItem[];
-  /** Built-in items can be set, though not renamed: their changes are stored under their ids. */
+  /** Built-in items can be changed, except for their names: the changes are stored under their ids. */
   readonly builtinSettable?: boolean;
-  /** Properties of RouterOS with a single supported value: that one is accepted and changes nothing, others are refused. */
+  /**
+   * Properties of RouterOS with a single supported value, which is accepted and has no effect; other values are
+   * refused.
+   */
   readonly constants?: Readonly<Record<string, Constant>>;
 }
 
 /** A menu as its file under `menus/` writes it. */
 export interface MenuDeclaration extends Omit<Menu, 'commands'> {
-  /** Commands beside print: names of common ones, and own declarations. */
+  /** Commands in addition to `print`: names of common commands, and declarations. */
   readonly commands: readonly (string | Command)[];
   /** Permission for changes, `write` by default. */
   readonly policy?: Policy;
@@ -189,7 +200,7 @@ export interface Constant {
 export const propOf = ({ props }: Pick<Menu, 'props'>, name: string): Prop | undefined =>
   Object.hasOwn(props, name) ? props[name] : undefined;
 
-/** True for menus whose items name another item of the menu as their parent. */
+/** Whether items of a menu reference another item of the menu as their parent. */
 export const isTree = ({ props }: Menu): boolean => props.parent !== undefined && props.name !== undefined;
 
 /** First of the row ids that are reserved for built-in items. */

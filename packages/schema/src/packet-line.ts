@@ -7,7 +7,10 @@ const ADDRESS = '((?:\\d{1,3}\\.){3}\\d{1,3})(?::(\\d{1,5}))?';
 /** `192.168.88.10:40000 → 1.1.1.1:443`; the arrow may be `->`, `→` or `to`. */
 const ENDPOINTS = new RegExp(`${ADDRESS}\\s*(?:->|→|\\bto\\b)\\s*${ADDRESS}`);
 
-/** Addresses on the wire of a packet that is translated: `NAT 1.1.1.1:443->(203.0.113.2:40000->192.168.88.10:40000)`. */
+/**
+ * Addresses of a translated packet on the wire, which come first within parentheses: `NAT
+ * 1.1.1.1:443->(203.0.113.2:40000->192.168.88.10:40000)`.
+ */
 const TRANSLATION = new RegExp(`\\bNAT ${translated(ADDRESS)}->${translated(ADDRESS)}`);
 
 function translated(address: string): string {
@@ -15,7 +18,7 @@ function translated(address: string): string {
   return `\\(?${address}(?:->${unnamed}\\))?`;
 }
 
-/** Parts that may stand beside the endpoints, in any order; a group is the value of the property. */
+/** Optional parts next to the endpoints, in any order; the group is the value of the property. */
 const PARTS: readonly (readonly [string, RegExp])[] = [
   ['in-interface', /\bin[: ] *([A-Za-z0-9][\w.+-]*)/],
   ['packet-size', /\blen(?:gth)?[: ] *(\d{1,5})\b(?:, \d+ packets)?/],
@@ -47,8 +50,8 @@ const PACKET_LINE_ACCEPTS =
   'a packet such as tcp 192.168.88.10:40000 -> 1.1.1.1:443 in ether2, or a log line of the firewall';
 
 /**
- * Reads a packet from one line: `tcp 192.168.88.10:40000 → 1.1.1.1:443 in ether2`, optionally with `flags syn`,
- * `type 8`, `len 60`, `ttl 64`; or from a log line of the firewall.
+ * Parses a packet from one line: `tcp 192.168.88.10:40000 → 1.1.1.1:443 in ether2`, optionally with `flags syn`, `type
+ * 8`, `len 60`, `ttl 64`; or from a log line of the firewall.
  */
 export function parsePacketLine(
   text: string,
@@ -62,7 +65,7 @@ export function parsePacketLine(
     return found;
   };
   for (const noise of NOISE) take(noise);
-  // A trace is about what comes.
+  // A trace filters packets as they are received, before translation.
   const wire = take(TRANSLATION);
   const decided = take(ENDPOINTS);
   const [, src, srcPort, dst, dstPort] = wire ?? decided ?? [];
@@ -87,7 +90,7 @@ export function parsePacketLine(
   return { ok: true, args };
 }
 
-/** One line that {@link parsePacketLine} reads back; empty without both addresses. */
+/** The packet as a line that {@link parsePacketLine} parses; empty unless both addresses are known. */
 export function packetLine(args: PacketArguments): string {
   const { protocol, 'src-address': src, 'dst-address': dst, 'in-interface': from, ttl } = args;
   if (src === undefined || dst === undefined) return '';

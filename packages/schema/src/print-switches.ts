@@ -4,12 +4,15 @@ import type { Menu } from './menu.js';
 export const VALUED_SWITCHES: readonly string[] = ['stats', 'detail'];
 
 /**
- * Switches that say how a terminal shows items, or to show all of them, as is done here anyway; and `active`, which
- * exporters send to every menu.
+ * Switches that control how a terminal shows items, or that select all of them, which is the behaviour here anyway; and
+ * `active`, which exporters send to every menu.
  */
 const SWITCHES = ['active', 'all', 'as-value', 'brief', 'show-ids', 'terse', 'value-list', 'without-paging'];
 
-/** Switches of `print` that change nothing. One that is also a property would choose items, and is none of them. */
+/**
+ * Switches of `print` that have no effect. A switch with the name of a property is not among them, as it would select
+ * items.
+ */
 export const printSwitches = ({ props }: Menu): readonly string[] =>
   SWITCHES.filter((name) => !Object.hasOwn(props, name));
 

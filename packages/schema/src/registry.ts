@@ -1,4 +1,4 @@
-/** All menus, in the order of the menu tree and, inside a window, of its tabs. */
+/** All menus, in the order of the menu tree, and within a window in the order of its tabs. */
 
 import type { Kind } from './kind.js';
 import type { Menu, Prop } from './menu.js';
@@ -76,7 +76,7 @@ export const menuByPath = (path: string): Menu | undefined => byPath.get(path);
 /** Text for people of a canonical value. */
 export const displayValue = (prop: Prop, value: string): string => prop.kind.display?.(value) ?? value;
 
-/** Text that a field starts with for a canonical value. */
+/** Initial text of a field for a canonical value. */
 export const editValue = (kind: Kind, value: string): string => kind.edit?.(value) ?? value;
 
 /** Order of two texts by their UTF-16 code units. */

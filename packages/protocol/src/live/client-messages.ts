@@ -3,7 +3,7 @@ import type { Data } from '../data.js';
 import { QUEUE_MENUS } from '../queue-menus.js';
 import { rowQueryParts, wholeNumber } from './row-query.js';
 
-/** Messages of a browser, by `op`; subscriptions by `topic`. Members that a message does not have are ignored. */
+/** Messages of a browser, by `op`; subscriptions by `topic`. Unknown members of a message are ignored. */
 
 const id = Type.Integer({
   minimum: 0,
@@ -83,5 +83,5 @@ export type Unsubscribe = Data<typeof unsubscribe>;
 /** Any message of a browser. */
 export type ClientMessage = Subscribe | RowQueryRequest | Unsubscribe;
 
-/** The arguments of a subscription, without its number. */
+/** The arguments of a subscription, without its id. */
 export type Subscription = { readonly [T in Topic]: Omit<Data<(typeof subscriptions)[T]>, 'id' | 'op'> }[Topic];

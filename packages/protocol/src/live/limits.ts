@@ -2,7 +2,7 @@
 
 /** Close code for an expired session (RFC 6455 §7.4.2, private use). */
 export const SESSION_OVER = 4401;
-/** Rows of a query at most. */
+/** Maximum number of rows in the result of a query. */
 export const MAX_ROWS = 1000;
-/** Queues that the data plane samples at a time at most. */
+/** Maximum number of queues that the data plane samples at a time. */
 export const MAX_TOKEN_BUCKETS = 4;

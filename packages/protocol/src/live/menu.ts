@@ -3,7 +3,7 @@ import type { Data } from '../data.js';
 
 /** Topic `menu`: first the rows of the query, then changes. */
 
-/** An item: property → text. `.id` names it; settings menus have one row, which is called `*0`. */
+/** An item: property → text. `.id` identifies it; settings menus have one row, with the `.id` `*0`. */
 const row = Type.Record(Type.String(), Type.String());
 
 const counts = {

@@ -32,7 +32,7 @@ import type { Data } from '../data.js';
 const OPERATORS = ['is', 'is-not', 'contains', 'contains-not', 'in', 'in-not', 'less', 'more'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
-/** Longest search text, characters. */
+/** Maximum length of the search text, characters. */
 export const MAX_FIND = 256;
 export const FIND_ACCEPTS = `find must be a text of at most ${MAX_FIND} characters`;
 
@@ -70,7 +70,7 @@ export type Tree = Data<typeof tree>;
 const orNone = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, refusal: string) =>
   Type.Optional(Type.Union([Type.Null(), schema], { refusal }));
 
-/** A whole number from 0. */
+/** A non-negative integer. */
 export const wholeNumber = (name: string, description: string) =>
   Type.Integer({
     minimum: 0,
@@ -92,5 +92,5 @@ export const rowQueryParts = {
 };
 
 const part = Type.Object(rowQueryParts);
-/** The parts of a query that a message names. */
+/** The parts of a query that a message contains. */
 export type RowQueryPart = Data<typeof part>;

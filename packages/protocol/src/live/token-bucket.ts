@@ -24,7 +24,7 @@ const slot = Type.Object({
 /** One millisecond; a queue of a tree has `upload` only. */
 export type TokenBucketSample = Data<typeof slot>;
 
-/** Milliseconds without a packet passed, dropped or waiting have no slot. */
+/** Milliseconds in which no packet was passed, dropped or queued have no slot. */
 const tokenBucket = Type.Object({
   id: Type.Integer(),
   op: Type.Literal('token-bucket'),

@@ -45,7 +45,7 @@ export type TrafficSample = Data<typeof trafficSample>;
 
 const id = Type.Integer();
 
-/** The samples of the last minutes, oldest first: the first answer. */
+/** The samples of the last minutes, oldest first: the first message of a subscription. */
 const history = Type.Object({ id, op: Type.Literal('history'), samples: Type.Array(trafficSample) });
 export type History = Data<typeof history>;
 

@@ -61,7 +61,7 @@ const itemArguments: JsonObject = {
   },
 };
 
-/** Arguments of `remove` where items may disappear by themselves before the request is carried out. */
+/** Arguments of `remove` where items may disappear by themselves before the request is processed. */
 const transientItemArguments: JsonObject = {
   ...itemArguments,
   numbers: numbers(

@@ -17,10 +17,13 @@ export const response = (description: string, schema?: JsonObject): JsonObject =
 });
 export const listOf = (schema: JsonObject): JsonObject => ({ type: 'array', items: schema });
 
-/** Whether a menu is one object and no list. */
+/** Whether a menu is one object instead of a list. */
 export const isSingle = ({ kind }: Menu): boolean => kind === 'settings' || kind === 'status';
 
-/** True where a list of items can be added or changed in one request: users are no part of the configuration. */
+/**
+ * Whether a list of items can be added or changed by one request. This excludes users, which are not part of the
+ * configuration.
+ */
 export const takesLists = (menu: Menu): boolean => menu.source !== 'live' && !isSingle(menu) && menu.undoable !== false;
 
 /** Error responses of an operation. */

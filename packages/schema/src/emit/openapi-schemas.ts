@@ -10,7 +10,10 @@ const POSITION: JsonObject = {
   'place-after': { type: 'string', description: 'Id of the item to insert after, in place of place-before.' },
 };
 
-/** Schemas of a menu: an item as it is read, as `set` takes it, and as `add` does. A menu that is a command has no items. */
+/**
+ * Schemas of a menu: of an item as it is read, as an argument of `set`, and of `add`. A menu that is a command has no
+ * items.
+ */
 export function schemasOf(menu: Menu): [string, JsonObject][] {
   if (menu.run !== undefined) return [];
   const name = schemaName(menu);
@@ -60,7 +63,7 @@ export function writableProperties(menu: Menu): JsonObject {
 }
 
 function valueSchema(prop: Argument & Pick<Prop, 'not'>, unset: string): JsonObject {
-  // The schema of a kind is plain JSON by its type's intent; copying it through JSON makes that certain.
+  // The schema of a kind contains plain JSON only; copying it through JSON ensures this.
   const kind: JsonObject = JSON.parse(JSON.stringify(prop.kind.jsonSchema));
   const absent = prop.unset ? [{ const: '', description: unset }] : [];
   const negated = prop.not ? [{ type: 'string', pattern: '^!', description: 'Inverts the match.' }] : [];

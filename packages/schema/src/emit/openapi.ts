@@ -125,7 +125,7 @@ function collection(menu: Menu): JsonObject {
           style: 'form',
           explode: true,
           schema: { type: 'object', additionalProperties: { type: 'string' } },
-          // Without it, pages that try requests out generate a filter that no item passes.
+          // Without an example, documentation pages generate a filter that matches no item.
           example: {},
           description: 'Any property=value; all must hold.',
         },

@@ -18,7 +18,7 @@ const props = {
   'confirm-new-password': asked(secret(), 'Confirm New Password', 'The new password once more.'),
 };
 
-/** Password of the user who runs it. `/user` sets those of others. */
+/** Password of the user who runs the command. Passwords of other users are set in `/user`. */
 export const password = defineMenu({
   path: '/password',
   title: 'Password',
@@ -38,7 +38,7 @@ export const password = defineMenu({
     args: props,
     effect: 'action',
     result: 'nothing',
-    // Every user may change the own password.
+    // Users of every group may change their own password.
     permission: 'read',
   },
   window: { size: [560, 270] },

@@ -1,7 +1,7 @@
 import type { Flag, Prop } from '../menu.js';
 import { bool } from '../props/bool.js';
 
-/** Items that always exist and can be set. */
+/** Read-only property of menus with built-in items that can be changed. */
 export const defaultItem = (tab = 'General'): { readonly default: Prop } => ({
   default: {
     kind: bool,

@@ -120,7 +120,7 @@ export const rateMatch: Readonly<Record<string, Prop>> = {
   ),
 };
 
-/** Mark to match or to give, with those that rules give as suggestions; a name that no rule gives never matches. */
+/** Mark to match or to set, with the marks that rules set as suggestions; a mark that no rule sets never matches. */
 export const mark = (property: 'new-packet-mark' | 'new-connection-mark' | 'new-routing-mark'): Kind =>
   name({ values: [NO_MARK], ref: [{ menu: '/ip/firewall/mangle', prop: property }] });
 
@@ -200,8 +200,8 @@ export const logging: Readonly<Record<string, Prop>> = {
 };
 
 /**
- * Chain of a rule; `builtin` are the hooks, every other name makes a chain that `jump` reaches. `proposed` is the one
- * that most rules are made for.
+ * Chain of a rule. `builtin` are the hooks; any other name is a user-defined chain, which is reached by `jump`.
+ * `proposed` is the chain of most rules.
  */
 export const chain = (menu: string, builtin: readonly string[], proposed: string): Readonly<Record<string, Prop>> => ({
   chain: {
@@ -216,7 +216,7 @@ export const chain = (menu: string, builtin: readonly string[], proposed: string
   },
 });
 
-/** Action of a rule, the chain that `jump` continues in, and the list that addresses are put into. */
+/** Action of a rule, the chain in which `jump` continues, and the list to which addresses are added. */
 export const action = (menu: string, values: readonly string[]): Readonly<Record<string, Prop>> => ({
   action: {
     kind: oneOf(values),

@@ -4,9 +4,9 @@ import { counters } from './counters.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from './disabled.js';
 import { logging } from './firewall-match.js';
 
-/** Properties that menus of firewall rules have in common beside conditions and actions. */
+/** Properties that all menus of firewall rules have, in addition to conditions and actions. */
 
-/** Properties of every rule behind those of its action, in the order of the dialog. */
+/** Properties of every rule after those of its action, in the order of the dialog. */
 export const ruleState: Readonly<Record<string, Prop>> = {
   ...logging,
   ...counters(),
@@ -31,7 +31,7 @@ export const MATCH_COLUMNS = [
   'dst-address-list',
 ] as const;
 
-/** Declaration that lists of rules have in common. */
+/** The part of their declarations that all lists of rules have. */
 export const ruleList = {
   kind: 'ordered',
   flags: [disabledFlag, invalidFlag, dynamicFlag],

@@ -26,7 +26,7 @@ export const nameOfQueue: Prop = {
   dataplane: true,
 };
 
-/** Whole numbers that are no counters. */
+/** Integers that are not counters. */
 const count = int({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 interface Statistic {
@@ -74,10 +74,10 @@ const STATISTICS: Readonly<Record<string, Statistic>> = {
   },
 };
 
-/** Names of all that queues count. */
+/** Names of all statistics of queues. */
 export const QUEUE_STATISTICS: readonly string[] = Object.keys(STATISTICS);
 
-/** Read-only properties for what a queue counts. */
+/** Read-only properties for the statistics of a queue. */
 export function queueStatistics({
   tab = 'Statistics',
   prefix = '',
@@ -91,10 +91,10 @@ export function queueStatistics({
   readonly prefix?: string;
   /** Prefix of the label of each property. */
   readonly label?: string;
-  /** Kind of the property, of that of one number. */
+  /** Makes the kind of each property from the kind of one number, e.g. a pair of such numbers. */
   readonly of?: (kind: Kind) => Kind;
   readonly names?: readonly string[];
-  /** Count of packets that passed, in words. */
+  /** Description of the counted packets, instead of "that passed". */
   readonly passing?: string;
 } = {}): Readonly<Record<string, Prop>> {
   return Object.fromEntries(
@@ -114,6 +114,6 @@ export function queueStatistics({
   );
 }
 
-/** Findings of the lint about a queue. */
+/** Hint of a queue: its findings as one text. */
 export const queueHint = (tab = 'Statistics'): { readonly hint: Prop } =>
   hint('Settings of the queue that have no effect, or not the expected one.', tab);

@@ -24,13 +24,13 @@ export const bool: Kind = {
   jsonSchema: { type: ['string', 'boolean'], enum: ['true', 'false', 'yes', 'no', true, false] },
 };
 
-/** An argument whose mere presence means yes (`blackhole`): the empty text counts as given. */
+/** An argument whose presence means yes (`blackhole`), even with an empty value. */
 export const present: Kind = {
   ...bool,
   parse: (text) => parse(text === '' ? 'true' : text),
 };
 
-/** A switch of a command: on for any value but `false` and `no` once it is named, as in RouterOS. */
+/** A switch of a command: every value other than `false` and `no` turns it on, as in RouterOS. */
 export const switchKind: Kind = {
   ...bool,
   accepts: 'any value; false and no turn it off',

@@ -2,10 +2,10 @@ import type { Kind } from '../kind.js';
 import { quoted } from './quoted.js';
 
 /**
- * Element that a comma list lacks, in words, e.g. `a port is missing after the comma`; undefined when something stands on both
- * sides of each comma. For a text without commas there is no place to name.
- * @param element what stands between two commas, e.g. `a port`
- * @param first what stands before the first one, where that is something else
+ * Description of a missing element of a comma list, e.g. `a port is missing after the comma`; undefined when there is
+ * an element on both sides of each comma, or no comma.
+ * @param element noun for an element, e.g. `a port`
+ * @param first noun for the first element, if it is of another kind
  */
 export function missingElement(text: string, element: string, first = element): string | undefined {
   const parts = text.split(',');
@@ -31,9 +31,9 @@ export const renameInList = (value: string, from: string, to: string): string =>
     .join(',');
 
 /**
- * Comma list of at least one word, as an argument of a command; canonical without spaces beside the commas.
- * @param element what stands between two commas, e.g. `a name`
- * @param accepts the list in words, e.g. `names of properties, separated by commas`
+ * Comma list of at least one word, as an argument of a command; the canonical text has no spaces next to commas.
+ * @param element noun for an element, e.g. `a name`
+ * @param accepts description of the list, e.g. `names of properties, separated by commas`
  */
 export const wordList = (element: string, accepts: string): Kind => ({
   name: 'words',

@@ -21,15 +21,15 @@ export const datetime: Kind = {
   jsonSchema: { type: 'string', description: ACCEPTS },
 };
 
-/** Text of a moment as it is stored: UTC, which no change of the router's zone moves. */
+/** A point in time in the stored form: UTC, which does not depend on the router's time zone. */
 export const storedDatetime = (msSince1970: number): string =>
   new Date(msSince1970).toISOString().slice(0, 19).replace('T', ' ');
 
-/** Canonical text of a moment by the router's clock, which conditions on the time of day go by, too. */
+/** Canonical text of a point in time by the router's clock, which conditions on the time of day use, too. */
 export const datetimeText = (msSince1970: number): string =>
   storedDatetime(msSince1970 - new Date(msSince1970).getTimezoneOffset() * 60_000);
 
-/** Canonical text of a moment that is stored. */
+/** Canonical text of a stored point in time. */
 function datetimeOfStored(stored: string): string {
   const ms = Date.parse(`${stored.replace(' ', 'T')}Z`);
   return Number.isNaN(ms) ? stored : datetimeText(ms);

@@ -70,7 +70,7 @@ interface DurationOptions {
   readonly maxMs?: number;
   /** Words accepted beside durations. */
   readonly keywords?: readonly string[];
-  /** What the error calls a duration above {@link maxMs}, in place of the range. */
+  /** Noun that the error uses for a duration above {@link maxMs}, instead of the range. */
   readonly tooLong?: string;
 }
 

@@ -15,7 +15,7 @@ export function oneOf(values: readonly string[]): Kind {
   };
 }
 
-/** `yes`/`no` beside other words, where REST keeps the words instead of `true`/`false` (`rp-filter`). */
+/** `yes`/`no` among other words, if REST keeps these words instead of `true`/`false` (`rp-filter`). */
 export function oneOfWithYesNo(values: readonly string[]): Kind {
   const base = oneOf(values);
   return {

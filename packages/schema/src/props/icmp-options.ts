@@ -8,7 +8,7 @@ interface IcmpOptions {
   readonly codeTo: number;
 }
 
-/** Parses `type`, `type:code` or `type:code-code`; without codes every code is meant. */
+/** Parses `type`, `type:code` or `type:code-code`; without codes it matches every code. */
 export function parseIcmpOptions(text: string): IcmpOptions | undefined {
   const match = /^(\d{1,3})(?::(\d{1,3})(?:-(\d{1,3}))?)?$/.exec(text);
   if (!match) return undefined;

@@ -32,7 +32,7 @@ export function int({ min, max, keywords = [], unit }: IntOptions): Kind {
   };
 }
 
-/** Order of decimal texts of any length; what is no number comes after all numbers. */
+/** Order of decimal texts of any length; other texts come after all numbers. */
 export function compareNumbers(a: string, b: string): number {
   const left = /^-?\d+$/.test(a) ? BigInt(a) : undefined;
   const right = /^-?\d+$/.test(b) ? BigInt(b) : undefined;
@@ -44,7 +44,7 @@ export function compareNumbers(a: string, b: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Order by the number a text begins with; what begins with none comes last. */
+/** Order by the number at the beginning of a text; texts without one come last. */
 export function compareLeadingNumbers(a: string, b: string): number {
   const left = Number.parseFloat(a);
   const right = Number.parseFloat(b);

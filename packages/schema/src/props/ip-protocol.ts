@@ -1,7 +1,7 @@
 import type { Kind } from '../kind.js';
 import { quoted } from './quoted.js';
 
-/** Numbers of the protocols that have a name here (IANA protocol numbers). */
+/** Numbers of the protocols that have names here (IANA protocol numbers). */
 export const IP_PROTOCOL = {
   icmp: 1,
   igmp: 2,
@@ -40,7 +40,7 @@ export const IP_PROTOCOL = {
 const NUMBERS: Readonly<Record<string, number>> = IP_PROTOCOL;
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(NUMBERS).map(([name, number]) => [number, name]));
 
-/** Whether the data plane reads ports of packets of a protocol: of TCP and UDP. */
+/** Whether the data plane reads ports from packets of a protocol: only for TCP and UDP. */
 export const hasPorts = (protocol: number): boolean => protocol === IP_PROTOCOL.tcp || protocol === IP_PROTOCOL.udp;
 
 /** Number of a protocol name or number text; undefined when it is none. */

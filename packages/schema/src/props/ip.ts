@@ -21,7 +21,7 @@ export const ipv4Text = (value: number): string =>
 export const ipv4Mask = (prefixLength: number): number =>
   prefixLength === 0 ? 0 : (0xffff_ffff << (32 - prefixLength)) >>> 0;
 
-/** First address, length and the address as written of `a.b.c.d/n`, or undefined. */
+/** First address, prefix length and the address as written in `a.b.c.d/n`. */
 interface Ipv4Prefix {
   readonly address: number;
   readonly length: number;
@@ -37,7 +37,7 @@ export function ipv4Prefix(text: string): Ipv4Prefix | undefined {
   return { address, length: Number(tail) };
 }
 
-/** Functions that kinds of addresses have in common. */
+/** Functions that all kinds of addresses share. */
 export const addresses: Pick<Kind, 'compare' | 'sortKey' | 'range' | 'filterType'> = {
   compare: compareAddresses,
   sortKey: addressSortKey,
@@ -99,15 +99,15 @@ export function addressSpan(text: string): AddressSpan | undefined {
   return { first: BigInt((prefix.address & mask) >>> 0), last: BigInt((prefix.address | ~mask) >>> 0) };
 }
 
-/** A number in the order of addresses; what follows the address orders those of the same one. */
+/** A number in the order of addresses; texts with the same address are ordered by the number after it. */
 export function addressSortKey(text: string): number | undefined {
   const match = /^([\d.]+)(?:[:/](\d{1,5}))?$/.exec(text);
   const address = ipv4Prefix(match?.[1] ?? '')?.address;
-  // Nothing behind an address comes before anything.
+  // An address without anything after it comes first.
   return address === undefined ? undefined : address * 0x2_0000 + (match?.[2] === undefined ? 0 : 1 + Number(match[2]));
 }
 
-/** Order by the first address in the text, then by what follows it as numbers; other texts come last. */
+/** Order by the first address in a text, then by the numbers after it; other texts come last. */
 export function compareAddresses(a: string, b: string): number {
   const left = /^([\d.]+)(.*)$/.exec(a);
   const right = /^([\d.]+)(.*)$/.exec(b);

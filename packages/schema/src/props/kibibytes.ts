@@ -8,7 +8,7 @@ const ACCEPTS = 'a number of KiB from 1, optionally with KiB, MiB or GiB';
 /** Largest amount, KiB: 4 GiB. */
 const MAX = 4 << 20;
 
-/** Amount of data in units of 1,024 bytes, which the plain number counts; the canonical text is that number. */
+/** Amount of data in units of 1,024 bytes; the canonical text is the number of these units. */
 export const kibibytes: Kind = {
   name: 'kibibytes',
   accepts: ACCEPTS,

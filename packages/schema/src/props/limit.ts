@@ -4,7 +4,7 @@ import { durationMs, durationText } from './duration.js';
 import { quoted } from './quoted.js';
 import { configuredRate } from './rate.js';
 
-/** Token bucket: `rate` tokens come per `perMs`, at most `burst` wait. */
+/** Token bucket: `rate` tokens are added every `perMs` ms, up to `burst` tokens. */
 interface Limit {
   readonly rate: number;
   readonly perMs: number;
@@ -21,7 +21,7 @@ function count(text: string): number | undefined {
   return parsed.ok && parsed.value !== '0' ? Number(parsed.value) : undefined;
 }
 
-/** Parses `rate[/time],burst[:packet|bit]`; time is 1s and the unit packet where nothing is said. */
+/** Parses `rate[/time],burst[:packet|bit]`; the default time is 1s, and the default unit packet. */
 export function parseLimit(text: string): Limit | undefined {
   const match = /^([^,/]+)(?:\/([^,]+))?,([^:]+)(?::(packet|bit))?$/.exec(text);
   const rate = count(match?.[1] ?? '');
@@ -35,7 +35,7 @@ export function parseLimit(text: string): Limit | undefined {
 const ACCEPTS =
   'rate[/time],burst[:packet|bit], counts above 0 and a time of 10ms..1d, such as 10,5:packet or 1M,2M:bit';
 
-/** Rate and depth of a token bucket; canonical with its unit, and with its time unless that is one second. */
+/** Rate and depth of a token bucket; the canonical text includes the unit, and the time unless it is one second. */
 export const limit: Kind = {
   name: 'limit',
   accepts: ACCEPTS,

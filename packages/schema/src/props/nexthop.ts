@@ -11,7 +11,7 @@ interface Nexthop {
   readonly interface?: string;
 }
 
-/** Parses `address`, `interface` or `address%interface`. Whether the interface exists is not known here. */
+/** Parses `address`, `interface` or `address%interface`. Does not check whether the interface exists. */
 export function parseNexthop(text: string): Nexthop | undefined {
   const percent = text.indexOf('%');
   const head = percent < 0 ? text : text.slice(0, percent);
@@ -21,13 +21,13 @@ export function parseNexthop(text: string): Nexthop | undefined {
     return address === undefined || !isInterfaceName(tail) ? undefined : { address, interface: tail };
   }
   if (address !== undefined) return { address };
-  // An interface name holds a letter: a mistyped address is not taken for one.
+  // An interface name contains a letter, so that a mistyped address is not mistaken for one.
   return isInterfaceName(head) ? { interface: head } : undefined;
 }
 
 const isInterfaceName = (text: string): boolean => interfaceName.parse(text).ok;
 
-/** Part that may be the name of an interface: all, or what is behind the `%`. */
+/** The part that may be the name of an interface: the whole text, or the text after the `%`. */
 const interfacePart = (value: string): string => value.slice(value.indexOf('%') + 1);
 
 const ACCEPTS = 'an IPv4 address, an interface name or address%interface';

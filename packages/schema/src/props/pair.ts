@@ -1,7 +1,7 @@
 import type { Kind, PairOf } from '../kind.js';
 import { quoted } from './quoted.js';
 
-/** Two values of one kind, `first/second`; a single value stands for both. The values hold no slash. */
+/** Two values of one kind, `first/second`; a single value is used for both. The values contain no slash. */
 function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
   const { names } = parts;
   const eachHalf = (text: (half: string) => string) => (value: string) => value.split('/').map(text).join('/');
@@ -16,7 +16,7 @@ function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
       if (halves.length > 2 || (halves.length < 2 && !one.ok)) {
         return { ok: false, error: `${quoted(text)} is not ${accepts}` };
       }
-      // The error names the wrong half alone.
+      // The error names only the invalid half.
       if (!one.ok) return { ok: false, error: `${names[0]}: ${one.error}` };
       if (!other.ok) return { ok: false, error: `${names[1]}: ${other.error}` };
       return { ok: true, value: `${one.value}/${other.value}` };

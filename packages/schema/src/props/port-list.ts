@@ -17,7 +17,7 @@ export function portRanges(text: string): { readonly ranges: readonly IntRange[]
   return { ranges };
 }
 
-/** TCP and UDP ports; the order of the list is kept, repetitions go. */
+/** TCP and UDP ports; the order of the list is kept, duplicates are removed. */
 export const portList: Kind = {
   name: 'port-list',
   accepts: ACCEPTS,

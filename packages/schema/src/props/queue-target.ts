@@ -5,23 +5,24 @@ import { ipv6Prefix, ipv6Text } from './ipv6.js';
 import { quoted } from './quoted.js';
 import { interfaceName } from './text.js';
 
-/** Target of a queue: a network, or what is behind an interface. */
+/** Target of a queue: a network, or all hosts behind an interface. */
 export type QueueTarget =
   | { readonly address: string; readonly length: number }
-  /** Name; whether it exists is not known here. */
+  /** Name of the interface, which need not exist. */
   | { readonly interface: string };
 
-/** Parses an IPv4 or IPv6 prefix, an address (then it is all of the prefix), or the name of an interface. */
+/** Parses an IPv4 or IPv6 prefix, a single address, or the name of an interface. */
 export function parseQueueTarget(text: string): QueueTarget | undefined {
   const v4 = ipv4Prefix(text);
   if (v4) return { address: ipv4Text((v4.address & ipv4Mask(v4.length)) >>> 0), length: v4.length };
   const v6 = ipv6Prefix(text);
   if (v6) return { address: ipv6Text(v6.address), length: v6.length };
-  // An interface name holds a letter and neither colon nor slash: a mistyped address is not taken for one.
+  // An interface name contains a letter, and neither colon nor slash, so that a mistyped address is not mistaken for
+  // one.
   return interfaceName.parse(text).ok ? { interface: text } : undefined;
 }
 
-/** The target as it is stored. */
+/** The canonical text of the target. */
 export const queueTargetText = (target: QueueTarget): string =>
   'interface' in target ? target.interface : `${target.address}/${target.length}`;
 

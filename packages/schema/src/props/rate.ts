@@ -6,7 +6,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 0, k: 3, K: 3, M: 6, G: 9,
 const NAMES = ['bps', 'kbps', 'Mbps', 'Gbps', 'Tbps'];
 const ACCEPTS = 'a rate in bits per second, optionally with k, M or G';
 
-/** Highest rate of a 64-bit counter, bit/s. */
+/** Maximum rate by a 64-bit counter, bit/s. */
 const COUNTED = 0xffff_ffff_ffff_ffffn;
 
 /** Bit rate; the canonical text is plain bits per second. Suffixes are decimal. */

@@ -7,7 +7,7 @@ interface ReferenceOptions {
   readonly keywords?: readonly string[];
 }
 
-/** Nouns for items of menus that others refer to: one, and several. */
+/** Nouns for items of menus that others refer to: singular and plural. */
 const NOUNS: Readonly<Record<string, readonly [one: string, several: string]>> = {
   '/interface': ['an interface', 'interfaces'],
   '/interface/list': ['an interface list', 'interface lists'],
@@ -23,7 +23,7 @@ const nounsOf = (menu: string): readonly [one: string, several: string] => {
   return nouns;
 };
 
-/** Name of an item of another menu. That the item exists is checked where the rows are known. */
+/** Name of an item of another menu. Whether the item exists is checked by the API, which knows the rows. */
 export const reference = (menu: string, prop: string, options: ReferenceOptions = {}): Kind =>
   referenceToOneOf([{ menu, prop }], options);
 

@@ -5,7 +5,7 @@ import { quoted } from './quoted.js';
 interface SetOptions {
   /** The empty text is the empty list. */
   readonly empty?: boolean;
-  /** Other spellings, each with the word that is meant. */
+  /** Alternative spellings of words. */
   readonly spelled?: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +35,7 @@ export function setOf(values: readonly string[], { empty = false, spelled = {} }
   };
 }
 
-/** Comma list of words, each set (`syn`), clear (`!syn`) or not mentioned. */
+/** Comma list of words, each of which is set (`syn`), cleared (`!syn`) or not mentioned. */
 export function triStateSetOf(values: readonly string[], { empty = false }: Pick<SetOptions, 'empty'> = {}): Kind {
   const accepts = `a comma list out of ${values.join(', ')}, each with an optional ! for "clear"`;
   return {

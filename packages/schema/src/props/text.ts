@@ -3,23 +3,23 @@ import { missingElement, namesInList, renameInList, renameOne } from './comma-li
 import { hasControl, hasDirection, quoted } from './quoted.js';
 
 interface TextOptions {
-  /** Longest text, characters. */
+  /** Maximum length, characters. */
   readonly max?: number;
-  /** Refuses line ends and tabs too, and marks that turn the direction of writing. */
+  /** Also refuses line ends, tabs and bidirectional formatting characters. */
   readonly oneLine?: boolean;
   /** Suggestions. */
   readonly values?: readonly string[];
 }
 
 interface NameOptions extends TextOptions {
-  /** Properties that define such names; none need be. */
+  /** Properties that define such names; the names need not exist. */
   readonly ref?: readonly Referent[];
 }
 
 interface FreeTextOptions extends TextOptions {
-  /** Filters search for parts of the text, as users do not know it in full. */
+  /** Filters search for parts of the text, as users rarely know it completely. */
   readonly sentence?: boolean;
-  /** Takes control characters, too: the reader of the value escapes them. */
+  /** Also accepts control characters, which the reader of the value must escape. */
   readonly controls?: boolean;
 }
 
@@ -49,7 +49,10 @@ export function text({
   };
 }
 
-/** Name of an item or chain: not empty, no control characters or marks of direction, no leading `!` or `*` (they mean "not" and row ids). */
+/**
+ * Name of an item or chain: not empty, no control or bidirectional formatting characters, no leading `!` or `*` (they
+ * mean "not" and row ids).
+ */
 export function name({ max = 63, values, ref }: NameOptions = {}): Kind {
   return nameKind(/^[^!*,\s]([^,]*[^,\s])?$/, {
     accepts: `a name of 1 to ${max} characters without commas that starts with neither ! nor *, and with no space at either end`,
@@ -59,7 +62,10 @@ export function name({ max = 63, values, ref }: NameOptions = {}): Kind {
   });
 }
 
-/** Name of a user: fit for Basic authentication, and made of characters that everybody can tell apart and type. */
+/**
+ * Name of a user: suitable for Basic authentication, and consisting of characters that are easy to distinguish and to
+ * type.
+ */
 export const userName: Kind = nameKind(/^[A-Za-z0-9][A-Za-z0-9._@+-]*$/, {
   accepts:
     'a name of 1 to 64 letters a-z and A-Z, digits, dots, dashes, underscores, plus and at signs that starts with a letter or digit',
@@ -87,23 +93,23 @@ export function nameList(options: NameOptions = {}): Kind {
   };
 }
 
-/** A {@link name} without slashes: fit for one half of a pair of names. */
+/** A {@link name} without slashes, suitable for one half of a pair of names. */
 export const nameInPair: Kind = nameKind(/^[^!*,/\s]([^,/]*[^,/\s])?$/, {
   accepts:
     'a name of 1 to 63 characters without commas and slashes that starts with neither ! nor *, and with no space at either end',
   max: 63,
 });
 
-/** Name of a queue: nothing lists those separated by commas, and people may be called `Doe, John`. */
+/** Name of a queue. It may contain commas, as in `Doe, John`: no list separates names of queues by commas. */
 export const queueName: Kind = nameKind(/^[^!*\s](.*\S)?$/, {
   accepts: 'a name of 1 to 255 characters that starts with neither ! nor *, and with no space at either end',
   max: 255,
 });
 
 /**
- * Name of an interface: fit for next hops, lists and Linux alternative names, and not to be taken for an address or for
- * one of the words that stand where an interface may be named: global, aggregate, all-ethernet. Services see it under this
- * name beside their own loopback and the devices tw1, tw2 … that carry its packets.
+ * Name of an interface: suitable for next hops, lists and Linux alternative names, and different from addresses and
+ * from keywords that are accepted in place of an interface: global, aggregate, all-ethernet. Services see the interface
+ * under this name, besides their own loopback and the devices tw1, tw2 … that carry its packets.
  */
 export const interfaceName: Kind = nameKind(
   /^(?=.*[A-Za-z])(?!all-|(?:global|aggregate|lo|tw\d+)$)[A-Za-z0-9][A-Za-z0-9._+-]*$/,
@@ -114,7 +120,7 @@ export const interfaceName: Kind = nameKind(
   },
 );
 
-/** Name of a file, without a folder: nothing in it leads out of the folder that it is put into. */
+/** Name of a file without a folder: it cannot refer to a file outside of its folder. */
 export const fileName: Kind = nameKind(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, {
   accepts: 'a name of 1 to 64 letters, digits, dots, dashes and underscores that starts with neither a dot nor a dash',
   max: 64,
@@ -127,7 +133,7 @@ interface NameShape {
   readonly ref?: readonly Referent[] | undefined;
 }
 
-/** Requirement that is named only when it is violated, as such characters are invisible. */
+/** Requirement that is mentioned only when it is violated, as such characters are invisible. */
 const VISIBLE = ', and without control characters and marks that turn the direction of writing';
 
 function nameKind(pattern: RegExp, { accepts, max, values, ref }: NameShape): Kind {

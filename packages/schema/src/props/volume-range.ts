@@ -2,7 +2,7 @@ import type { Kind } from '../kind.js';
 import { bytes } from './bytes.js';
 import { quoted } from './quoted.js';
 
-/** Amount of data, bytes; `to` 0 has no end. */
+/** Amount of data, bytes; `to` 0 means no upper limit. */
 interface VolumeRange {
   readonly from: number;
   readonly to: number;

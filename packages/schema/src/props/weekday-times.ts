@@ -7,16 +7,16 @@ import { quoted } from './quoted.js';
 export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 const DAY_MS = 86_400_000;
 
-/** Span of the day on some days of the week; `toMs` before `fromMs` passes midnight. */
+/** A time span on some days of the week; if `toMs` is before `fromMs`, it extends past midnight. */
 interface WeekdayTimes {
   /** Milliseconds after midnight, at most one day. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Days out of {@link WEEKDAYS}, in their order. */
+  /** Elements of {@link WEEKDAYS}, in their order. */
   readonly days: readonly string[];
 }
 
-/** Parses `8h-17h,mon,tue`; without days every day is meant. */
+/** Parses `8h-17h,mon,tue`; without days it applies to every day. */
 export function parseWeekdayTimes(text: string): WeekdayTimes | undefined {
   const [span = '', ...words] = text.split(',').map((part) => part.trim());
   const dash = span.indexOf('-');
@@ -29,7 +29,7 @@ export function parseWeekdayTimes(text: string): WeekdayTimes | undefined {
 
 const ACCEPTS = 'from-to within 0s..1d, then days of the week, such as 8h-17h,mon,tue';
 
-/** Span of the day on some days of the week; canonical with the days in their order, all seven when none is named. */
+/** A time span on some days of the week; the canonical text lists the days in order, all seven if none is given. */
 export const weekdayTimes: Kind = {
   name: 'weekday-times',
   accepts: ACCEPTS,

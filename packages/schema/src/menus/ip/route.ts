@@ -13,7 +13,7 @@ import { text } from '../../props/text.js';
 
 const state = (label: string, help: string): Prop => ({ kind: bool, label, help, tab: 'Status', readOnly: true });
 
-/** Static routes of the user, connected routes of the addresses, and those of routing programs. */
+/** Static routes of the user, connected routes of the addresses, and routes of other programs. */
 export const ipRoute = defineMenu({
   path: '/ip/route',
   title: 'Route List',

@@ -5,7 +5,7 @@ import { oneOf } from '../../props/enum.js';
 import { reference } from '../../props/reference.js';
 import { QUEUE_WINDOW } from '../../windows.js';
 
-/** Queue type of an interface that was given none. */
+/** Queue type of an interface without an explicit one. */
 export const DEFAULT_INTERFACE_QUEUE = 'only-hardware-queue';
 
 /** Queue types of the ports. */

@@ -3,7 +3,7 @@ import { readOnly } from '../../mixins/read-only.js';
 import { oneOf } from '../../props/enum.js';
 import { text } from '../../props/text.js';
 
-/** Kinds of findings of the lint. */
+/** Kinds of findings about queues. A finding is shown to users as a hint. */
 export const QUEUE_FINDINGS = [
   'limit-at-over-parent',
   'max-limit-over-parent',
@@ -17,7 +17,7 @@ export const QUEUE_FINDINGS = [
   'both-match',
 ] as const;
 
-/** Settings of queues that have no effect, or not the expected one. */
+/** Findings about queues: settings that have no effect, or not the expected one. */
 export const queueLint = defineMenu({
   path: '/queue/lint',
   title: 'Queue Hints',

@@ -19,7 +19,7 @@ const bucketSize = decimal({ min: 0, max: 10, unit: 's' });
 const priority = int({ min: 1, max: 8 });
 const queueType = reference('/queue/type', 'name');
 
-/** A setting of both directions. */
+/** A setting with a value for each direction. */
 const each = (kind: Kind, label: string, tab: string, value: string, help: string): Prop => ({
   kind: upDown(kind),
   label,
@@ -29,7 +29,7 @@ const each = (kind: Kind, label: string, tab: string, value: string, help: strin
   dataplane: true,
 });
 
-/** A setting of both directions together; none is in force where it is not given. */
+/** A setting for both directions together; no limit applies unless it is set. */
 const total = (kind: Kind, label: string, help: string): Prop => ({
   kind,
   label: `Total ${label}`,

@@ -28,7 +28,7 @@ const of = (kind: (typeof KINDS)[number], value: Kind, label: string, standard: 
   dataplane: true,
 });
 
-/** A setting of one kind of queue that may be taken away. */
+/** A setting of one kind of queue that can be unset. */
 const optional = (prop: Prop): Prop => ({ ...prop, unset: true });
 
 const packets = int({ min: 1, max: 0xffff_ffff, unit: 'packets' });
@@ -108,7 +108,7 @@ const pcqSettings: Readonly<Record<string, Prop>> = {
   ),
 };
 
-/** Settings of the controlled delay, which two kinds have. */
+/** Settings of CoDel (controlled delay), which two kinds have. */
 const codelSettings = (kind: 'codel' | 'fq-codel', limit: string, ecn: string): Readonly<Record<string, Prop>> => {
   const marking = of(kind, bool, 'ECN', ecn, 'Mark packets that can be marked instead of dropping them.');
   return {
@@ -152,7 +152,7 @@ const builtin = (
 
 const pcq = (classifier: string): Readonly<Record<string, string>> => ({ 'pcq-classifier': classifier });
 
-/** Ways for packets to wait. */
+/** Queue types: kinds of queues with their settings. */
 export const queueType = defineMenu({
   path: '/queue/type',
   title: 'Queue Types',

@@ -52,7 +52,7 @@ export const systemLogging = defineMenu({
       default: 'memory',
     },
     ...comment(),
-    // The data plane gives its messages to the API, which has the rules.
+    // The data plane sends its messages to the API, which applies the rules.
     disabled: { ...disabled().disabled, dataplane: false },
     ...invalid(),
     ...defaultItem(),

@@ -28,7 +28,7 @@ const result = (kind: Kind, label: string, help: string): Prop => readOnly(kind,
 
 const port = int({ min: 0, max: 65_535 });
 
-/** Arguments of both commands: the packet of a dry run, or those that a live trace waits for. */
+/** Arguments of both commands: they describe the packet of a dry run, or filter the packets of a live trace. */
 const packetArguments = {
   packet: argument(
     text({ max: 500 }),

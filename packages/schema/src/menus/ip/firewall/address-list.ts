@@ -53,7 +53,7 @@ export const addressList = defineMenu({
   commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
   refreshMs: 1_000,
   dynamicRemovable: 'permanent',
-  // A list that has no entries matches nothing, and is there as long as a rule names it.
+  // A list without entries matches nothing; it exists as long as a rule names it.
   referenceTargets: [{ property: 'list', word: 'address list' }],
   onReferencedRemove: 'keep-name',
   window: { tabOf: FIREWALL_WINDOW },

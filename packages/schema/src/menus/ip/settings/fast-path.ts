@@ -6,7 +6,7 @@ import { counter } from '../../../props/counter.js';
 import { text } from '../../../props/text.js';
 import { IP_SETTINGS_WINDOW } from '../../../windows.js';
 
-/** The ways past the slow path, and what closes those that are closed. */
+/** The fast paths, which bypass the slow path, and the reasons why one is inactive. */
 export const ipFastPath = defineMenu({
   path: '/ip/settings/fast-path',
   title: 'Fast Path',

@@ -8,7 +8,7 @@ import { int } from '../../../props/int.js';
 import { configuredRate } from '../../../props/rate.js';
 import { setOf } from '../../../props/set.js';
 
-/** A setting of CAKE; the default is in force without it. */
+/** A setting of CAKE; its default applies when it is not set. */
 const cake = (kind: Kind, label: string, help: string, standard?: string): Prop => ({
   kind,
   label,
@@ -19,7 +19,7 @@ const cake = (kind: Kind, label: string, help: string, standard?: string): Prop 
   dataplane: true,
 });
 
-/** A setting that may be taken away. */
+/** A setting that can be unset. */
 const optional = (prop: Prop): Prop => ({ ...prop, unset: true });
 
 /** Presets of framing and overhead; the second spelling is RouterOS's own. */

@@ -48,7 +48,7 @@ export const SYSLOG_FACILITIES = {
   local7: 23,
 } as const;
 
-/** Severities of RFC 5424 §6.2.1, each at the place of its number. */
+/** Severities of RFC 5424 §6.2.1; the index is the severity number. */
 export const SYSLOG_SEVERITIES = [
   'emergency',
   'alert',
@@ -197,7 +197,7 @@ export const systemLoggingAction = defineMenu({
     builtin(3, { name: 'remote', target: 'remote' }),
   ],
   constants: {
-    // The output of the process is a file, from which messages are not lost before they are read.
+    // The output of the process is a file, in which messages are not lost before they are read.
     remember: { kind: bool, value: 'true' },
     'email-to': { kind: text(), value: '' },
     'email-cc': { kind: text(), value: '' },
