@@ -1,4 +1,4 @@
-//! Why a configuration cannot become a snapshot.
+//! The error of a configuration that cannot be compiled to a snapshot.
 
 use tollway_config::dataplane::RowId;
 
@@ -7,7 +7,7 @@ use tollway_config::dataplane::RowId;
 pub struct BuildError {
     /// Row at fault, if one is.
     pub row: Option<RowId>,
-    /// For people: what is wrong and what would be accepted.
+    /// Text for users: what is wrong and what would be accepted.
     pub message: String,
 }
 

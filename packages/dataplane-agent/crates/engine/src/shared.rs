@@ -21,7 +21,7 @@ use crate::qos::queues::shared::SharedQueues;
 use crate::snapshot::Snapshot;
 use crate::time::{Now, WallClock};
 
-/// The state that all workers of a process share beside the configuration.
+/// The state that all workers of a process share apart from the configuration.
 #[derive(Debug)]
 pub struct Shared {
     workers: u32,
@@ -34,7 +34,7 @@ pub struct Shared {
     pub(crate) free_ports: Arc<SharedFreePorts>,
     /// Change counts of the tables that all workers read.
     pub change_counters: Arc<ChangeCounters>,
-    /// What workers share of the queues.
+    /// The part of the queues that workers share.
     pub(crate) queues: SharedQueues,
     /// Contents of the address lists.
     pub address_sets: Arc<AddressSets>,
@@ -47,7 +47,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// For `workers` engines. `seed` keys the hash functions; take it from the system's random source.
+    /// Shared state of `workers` engines. `seed` keys the hash functions; take it from the system's random source.
     pub fn new(workers: u32, seed: u64) -> Shared {
         Shared {
             workers,
@@ -110,18 +110,17 @@ impl Shared {
             .collect()
     }
 
-    /// Forgets a learned neighbour. `false` when there is none (static entries are configuration).
+    /// Removes a learned neighbour. Returns `false` if there is none (static entries are configuration).
     pub fn remove_neighbor(&self, interface: RowId, address: Ipv4Addr) -> bool {
         self.neighbors.remove((interface, address.to_bits()))
     }
 
-    /// Makes the routes of a new snapshot those that are followed; to be called just before the workers
-    /// take it over. Where both share a table it is changed route by route: every lookup sees a route as
-    /// it was or as it is. A table of its own gets the routes that other programs have made.
+    /// Activates the routes of a new snapshot; to be called just before the workers take it over. If both snapshots
+    /// share a table, it is changed route by route, and every lookup sees either the old or the new route. Otherwise
+    /// the new table gets the routes that other programs have added.
     ///
     /// # Errors
-    /// When there are more different next hops than can be numbered; then some routes may be those
-    /// before.
+    /// There are more different next hops than can be numbered; then some routes may still be the old ones.
     pub fn take_over_routes(
         &self,
         old: &Snapshot,
@@ -134,21 +133,21 @@ impl Shared {
         if Arc::ptr_eq(old.fib(), new.fib()) { Ok(()) } else { new.fib().adopt(old.fib()) }
     }
 
-    /// Gives the rules of a new snapshot the lists that they name, and the lists what the configuration holds
-    /// in them; to be called just before the workers take it over.
+    /// Updates the configured contents of the address lists, and binds the lists of a new snapshot to them; to be
+    /// called just before the workers take it over.
     pub fn take_over_lists(&self, new: &Snapshot) {
         let (lists, contents) = new.lists();
         let numbers = self.address_sets.take_over(lists.names(), contents, &self.change_counters);
         lists.bind(&self.address_sets, numbers);
     }
 
-    /// Frees tables of queues that workers read while they took over others. Not for a worker: it takes long.
+    /// Frees former queue tables that workers no longer read. Not to be called on a worker, as it takes long.
     pub fn free_retired(&self) {
         self.queues.progress.free_retired();
     }
 
-    /// Takes entries out of address lists whose time is over; to be called about ten times a
-    /// second. Looks at no more than `budget` of them.
+    /// Removes expired entries from address lists; to be called about ten times a second. Looks at no more than about
+    /// `budget` entries.
     pub fn expire_list_entries(&self, now: Now, budget: usize) {
         self.address_sets.expire(now, budget, &self.change_counters);
     }
@@ -157,8 +156,8 @@ impl Shared {
     /// changed.
     ///
     /// # Errors
-    /// When there are more different next hops than can be numbered; the changes before that one are made. A snapshot
-    /// with a table of its own has room again.
+    /// There are more different next hops than can be numbered; the changes before the failing one are applied. A new
+    /// snapshot with its own table has room again.
     pub fn change_routes(&self, snapshot: &Snapshot, changes: &[RouteChange]) -> Result<usize, FibFull> {
         let mut changed = Vec::with_capacity(changes.len());
         let result = snapshot.fib().change(changes, &mut changed);

@@ -1,5 +1,5 @@
-//! Atomics and locks of what workers share: the standard library's, or loom's under the feature of that name, which
-//! tries every order in which threads may meet (see `interleaving/`).
+//! Atomics and locks of the shared state: those of the standard library, or with the feature `loom` those of loom,
+//! which explores every interleaving of threads (see `interleaving/`).
 
 #[cfg(feature = "loom")]
 pub use loom::sync::{Mutex, MutexGuard, atomic};

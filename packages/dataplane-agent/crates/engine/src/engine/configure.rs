@@ -1,4 +1,4 @@
-//! How an engine takes over another configuration.
+//! Takes over another configuration in an engine.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::snapshot::{Interface, Snapshot};
 use crate::time::Now;
 
 impl<F: Frame> Engine<F> {
-    /// Gives the neighbour table the static neighbours of the configuration, and removes those of interfaces that are
-    /// down or learn none.
+    /// Synchronises the neighbour table with the static neighbours of the configuration, and removes neighbours of
+    /// interfaces that are down or learn none.
     pub(super) fn sync_neighbors(&self) {
         let snapshot = &self.snapshot;
         let keep = |row: RowId| {
@@ -27,8 +27,8 @@ impl<F: Frame> Engine<F> {
         self.state.shared.neighbors.sync(snapshot.generation(), &snapshot.static_neighbors, keep);
     }
 
-    /// Applies another configuration, at a batch boundary, and returns the old one (to be dropped off
-    /// the worker). Flows keep their state and are decided anew on their next packet.
+    /// Applies another configuration, between two batches, and returns the old one, which must not be dropped on a
+    /// worker. Flows keep their state; their cached actions become invalid.
     pub fn apply(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
         self.routed = self.routed();
         self.flow_cache_forwarded_then = self.state.flow_cache_forwarded;
@@ -40,7 +40,8 @@ impl<F: Frame> Engine<F> {
             state.cache_epoch.advance();
             state.paths.replace_rules(new.rule_rows());
             state.resumes.clear();
-            // Replies to connections masqueraded behind an address that is gone would not arrive.
+            // Replies to connections that are masqueraded with an address that is gone would not arrive: they are
+            // removed.
             let stays = |interface: &Interface| {
                 let kept = |own: &(u32, u8)| new.masquerades(interface.row, Addr::v4(own.0));
                 !interface.up || interface.addresses.iter().all(kept)
@@ -72,8 +73,8 @@ impl<F: Frame> Engine<F> {
         old
     }
 
-    /// Tells the networks of an interface whose link-layer address is another one than before (RFC 826, RFC 5227 section
-    /// 3): stations would send to the old one until they ask again. One worker does it for all.
+    /// Announces the addresses of interfaces whose link-layer address has changed (RFC 826, RFC 5227 section 3):
+    /// otherwise stations would send to the old address until they ask again. One worker does this for all.
     fn announce(&mut self, old: &Snapshot) {
         if self.state.worker != 0 {
             return;
@@ -92,7 +93,8 @@ impl<F: Frame> Engine<F> {
     }
 }
 
-/// Dense interface numbers and queue references hold for one snapshot: packets that wait get those of the new one.
+/// Dense interface numbers and queue references are valid for one snapshot: updates those of held packets and
+/// fragments.
 fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
     let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
     for packet in state.holds.packets_mut().chain(state.fragments.packets_mut()) {
@@ -103,7 +105,7 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
     }
     let utc_ns = state.utc_ns();
     for packet in state.holds.packets_mut() {
-        // Its source is not translated before it leaves.
+        // The source of a held packet is not translated yet.
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let meta = &mut packet.meta;
         meta.untranslated_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);

@@ -1,10 +1,10 @@
-//! What would become of a packet now.
+//! Dry run: what the router would do with a packet now.
 //!
-//! The described packet is built, and the real stages decide about it on an engine made for it alone: with
-//! the tables of the configuration in use, copies of the neighbours and of the packet's connection, the
-//! directory of flows read through, and nothing that anybody else sees. So trace and production cannot
-//! drift apart, and nothing has to be undone. What the owner of the flow alone knows is asked of it:
-//! the packet's connection, and those that hold addresses and ports which a translation would like to have.
+//! The described packet is built and passed through the real stages of an engine that is created for it. That engine
+//! uses the tables of the present configuration and copies of the neighbours and of the packet's connection; it reads
+//! the directory of flows, and changes nothing that others see. So a dry run and production cannot diverge, and nothing
+//! has to be undone. State that only the owner of the flow has is requested from it: the packet's connection, and
+//! connections that hold tuples which a translation would use.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,37 +29,37 @@ use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 
-/// Connections in the way of a translation that are asked for, one after the other.
+/// Maximum number of connections that are requested because they hold a tuple that a translation would use.
 const CLASHES: usize = 256;
 /// Bounds of the engine.
 const LIMITS: EngineLimits =
     EngineLimits { max_connections: CLASHES as u32 + 2, queue_frames: 4, queue_bytes: 1 << 20 };
-/// Packets to note: the described one, and what answers it.
+/// Number of packets to record: the described one, and answers to it.
 const ROOM: usize = 8;
 /// Window of a described TCP segment, bytes.
 const WINDOW: u16 = 65_535;
 /// Link-layer address of the station that a described packet comes from; locally administered.
 const STATION: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
-/// State of a flow at its owner, and what its next packet would find.
+/// State of a flow at its owner.
 #[derive(Debug, Clone)]
 pub struct Probe {
     /// The connection.
     connection: Option<Copied>,
     /// State of the worker's random numbers.
     random: u64,
-    /// No room for another connection.
+    /// The connection table has no room for another connection.
     full: bool,
 }
 
-/// Why there is no answer.
+/// Why a dry run has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DryRunError<E> {
-    /// The description cannot be a packet here; what is wrong with it.
+    /// The description is not a possible packet, for this reason.
     Description(String),
-    /// Connections hold all ports that a translation has tried, and those were not all that there are.
+    /// Connections hold all ports that the translation has tried, but not all ports were tried.
     Crowded,
-    /// The worker could not be asked.
+    /// A worker could not be asked.
     Probe(E),
 }
 
@@ -71,13 +71,12 @@ impl<F: Frame> Engine<F> {
     }
 }
 
-/// Says what would become of a packet now. `probe` asks a worker ([`Engine::probe`]); `wall_ms` is the wall
+/// Returns what the router would do with a packet now. `probe` asks a worker ([`Engine::probe`]); `wall_ms` is the wall
 /// clock, milliseconds since 1970.
 ///
 /// # Errors
-/// When the description names no interface with a port, an address of the wrong family, or too few bytes for
-/// its headers; when so many ports are taken that it is not known here which one a translation finds, if any; and when
-/// `probe` fails.
+/// The description has an interface without a port, an address of the wrong family, or a length that is too short for
+/// the headers; so many ports are in use that it is not known which one a translation would find; or `probe` fails.
 pub fn dry_run<E>(
     description: &PacketDescription,
     snapshot: &Arc<Snapshot>,
@@ -100,10 +99,10 @@ pub fn dry_run<E>(
     while known.len() < CLASHES {
         let unknown = |worker: &u32| known.iter().all(|(known, _)| known != worker);
         if let Some(worker) = way.workers.iter().copied().find(unknown) {
-            // The flow moves there.
+            // The flow moves to that worker.
             known.push((worker, probe(worker, tuple).map_err(DryRunError::Probe)?));
         } else if let Some(tuple) = way.reply.filter(|reply| Some(*reply) != wanted) {
-            // A translation is not free to use what another connection holds.
+            // Another connection may hold the tuple that the translation has chosen.
             let home = steer(&tuple, workers);
             let found = probe(home, tuple).map_err(DryRunError::Probe)?;
             if found.connection.is_none() {
@@ -136,11 +135,11 @@ pub fn dry_run<E>(
     Ok(packet)
 }
 
-/// Adds to a record of all stages what the flow cache does with the packet's entry.
+/// Adds the result of the flow cache to a record of all stages.
 fn adopt_cache(record: &mut TraceRecord, by_cache: &TraceRecord, connection: Option<&Copied>) {
     let resumes = by_cache.fast
         && connection.is_some_and(|copied| copied.resumes(copied.direction_of(&by_cache.tuple)));
-    // A rule that is evaluated for every packet may drop it.
+    // A rule that is evaluated for every packet may drop the packet.
     (record.fast, record.slow) = (by_cache.fast && !record.is_dropped(), by_cache.slow);
     if resumes {
         record.slow = Some(SlowReason::Rule);
@@ -154,15 +153,15 @@ fn adopt_cache(record: &mut TraceRecord, by_cache: &TraceRecord, connection: Opt
     }
 }
 
-/// A described packet, but for what its connection adds.
+/// A described packet, without the state of its connection.
 struct Described<'a> {
     description: &'a PacketDescription,
     tuple: Tuple,
     src: u32,
     dst: u32,
-    /// `None`: from the router.
+    /// Ingress port; `None` for a packet of the router.
     port: Option<PortId>,
-    /// Link-layer destination; of a packet from the router none.
+    /// Link-layer destination; zero for a packet of the router.
     link_dst: [u8; 6],
 }
 
@@ -205,8 +204,7 @@ impl<'a> Described<'a> {
         Ok(Self { description, tuple, src, dst, port, link_dst })
     }
 
-    /// The frame. `place` is where a segment of its TCP connection would go on: sequence number and
-    /// acknowledgement.
+    /// The frame. `place` is the next sequence number and acknowledgement number of its TCP connection.
     fn frame(&self, place: Option<(u32, u32)>) -> Vec<u8> {
         let description = self.description;
         let mut bytes = vec![0; ethernet::HEADER + usize::from(description.length)];
@@ -230,7 +228,7 @@ impl<'a> Described<'a> {
             ipv4::TCP => {
                 let flags = description.tcp_flags;
                 let (next, ack) = place.unwrap_or((1, 1));
-                // A SYN of a connection that is known is a repeated one.
+                // A SYN of a known connection is a retransmission.
                 let again = place.is_some() && flags & tcp::flag::SYN != 0;
                 let seq = next.wrapping_sub(u32::from(again));
                 let ack = if flags & tcp::flag::ACK == 0 { 0 } else { ack };
@@ -249,8 +247,8 @@ impl<'a> Described<'a> {
     }
 }
 
-/// Link-layer destination of a packet that a station on the network of an interface sends: to all or a group (RFC 1122
-/// §2.4, RFC 1112 §6.4), or to the router.
+/// Link-layer destination of a packet that a station on the network of an interface sends: the broadcast or a multicast
+/// address (RFC 1122 §2.4, RFC 1112 §6.4), or that of the router.
 fn link_destination(snapshot: &Snapshot, row: RowId, router: [u8; 6], dst: u32) -> [u8; 6] {
     let is_in_row = |index| snapshot.interface(index).is_some_and(|interface| interface.row == row);
     if dst == u32::MAX
@@ -284,16 +282,16 @@ struct DryRun<'a> {
 
 /// Result of the packet.
 struct DryRunPath {
-    /// Records of each worker, in order.
+    /// One record for each worker, in order.
     records: Vec<TraceRecord>,
     /// The workers.
     workers: Vec<u32>,
-    /// If it made a connection, how answers to it would come, unless answers to the connection before it came so.
+    /// The reply tuple of the connection that the packet has created, unless the connection existed before.
     reply: Option<Tuple>,
 }
 
 impl DryRun<'_> {
-    /// With `cached` the flow cache has what the owner has in it.
+    /// Passes the packet through the stages. With `cached`, the flow cache contains the entries of the owner.
     fn run(&self, cached: bool) -> DryRunPath {
         let shared = Arc::new(self.shared.fork());
         let own = self.known.first().and_then(|(_, probe)| probe.connection.as_ref());
@@ -302,12 +300,12 @@ impl DryRun<'_> {
         let mut batch = self.received(place);
         let mut records: Vec<TraceRecord> = self.pass(&mut engine, &mut batch, true).into_iter().collect();
         if cached && !self.snapshot.tracking() {
-            // Then the flow cache is the memory of the next hops, which the first packet has filled.
+            // Without tracking, the fast path needs the cached next hop, which the first packet has filled in.
             batch = self.received(place);
             records = self.pass(&mut engine, &mut batch, true).into_iter().collect();
         }
         let mut workers = vec![self.owner];
-        // Its flow may move.
+        // The flow may move to another worker.
         while !cached
             && records.len() < CLASHES
             && let Some((to, packet)) = handed_over(&mut batch)
@@ -342,13 +340,13 @@ impl DryRun<'_> {
         engine
     }
 
-    /// The packet as it comes in.
+    /// A batch with the packet as received.
     fn received(&self, place: Option<(u32, u32)>) -> Batch<HeapFrame> {
         let mut batch = Batch::new();
         let frame = HeapFrame(self.described.frame(place));
         match self.described.port {
             Some(port) => batch.push_rx(frame, port, VnetState::default()),
-            // What is described names no TAP.
+            // The description has no TAP.
             None => batch.push_local(frame, 0, VnetState::default()),
         }
         batch.mark_steered();
@@ -365,13 +363,13 @@ impl DryRun<'_> {
         engine.trace(&everything, Some(TraceBuffer::with_room(ROOM)));
         engine.process(batch, &mut HeapFrames, &NoCycles, self.now);
         let buffer = engine.trace(&[None; crate::observe::trace::TRACES], None)?;
-        // Answers of the router begin there.
+        // Answers of the router begin in the same buffer.
         let noted = buffer.records().iter().filter(|record| record.begins() == begins);
         noted.min_by_key(|record| record.id).cloned()
     }
 }
 
-/// The packet whose flow moves, and where to.
+/// The packet whose flow moves, and the worker to which it moves.
 fn handed_over(batch: &mut Batch<HeapFrame>) -> Option<(u32, Handover<HeapFrame>)> {
     let done: Vec<_> = batch.drain().collect();
     done.into_iter().find_map(|done| match done.outcome {

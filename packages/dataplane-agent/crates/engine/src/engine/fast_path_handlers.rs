@@ -1,4 +1,4 @@
-//! Fast path handlers: the ways past the slow path, whether each is open, and what closes it.
+//! Fast path handlers: the ways to forward packets without the slow path, whether each is active, and what blocks it.
 
 use tollway_config::dataplane::TrackingMode;
 use tollway_config::protocol::FastPathHandler;
@@ -7,8 +7,8 @@ use super::stats::EngineStats;
 use crate::packet::count::Count;
 use crate::snapshot::Snapshot;
 
-/// The first condition that keeps packets from being forwarded by their route alone, in the words of the
-/// configuration; `None` when nothing does.
+/// The first condition that keeps packets from being forwarded by their route alone, in terms of the configuration;
+/// `None` if there is none.
 pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
     if !snapshot.settings.allow_fast_path {
         Some(OFF)
@@ -68,9 +68,9 @@ pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
     }
 }
 
-/// Every way past the slow path: whether it is open, what closes it, and the packets that took it. The first
-/// three exclude each other, so that their counters add up to what did not take every stage; the last one has those of
-/// them that the kernel forwarded.
+/// All fast path handlers: whether each is active, what blocks it, and the packets that it forwarded. The first three
+/// exclude each other, so that the sum of their counters is the number of packets that did not take the slow path. The
+/// last one counts those of these packets that the kernel forwarded.
 pub fn handlers(snapshot: &Snapshot, stats: &EngineStats) -> Vec<FastPathHandler> {
     let cached = Count {
         packets: stats.flow_cache_forwarded.packets.wrapping_sub(stats.routed.packets),

@@ -1,4 +1,4 @@
-//! One worker's engine: the stages, and the state they keep.
+//! The engine of one worker: the stages and their state.
 
 mod configure;
 pub mod dry_run;
@@ -33,11 +33,11 @@ use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 
-/// Connections looked at per call of [`Engine::tick`]: expiry is spread, never a sweep.
+/// Maximum number of connections that are checked for expiry in a call of [`Engine::tick`].
 const EXPIRE_BUDGET: usize = 1024;
-/// Slots looked at per call for connections whose masqueraded address is gone.
+/// Number of slots that are checked in a call for connections whose masqueraded address is gone.
 const PURGE_BUDGET: u32 = 4096;
-/// Shortest distance between two runs of the connection timers, ns.
+/// Minimum interval of two runs of the connection timers, ns.
 const TIMER_INTERVAL: u64 = 10_000_000;
 
 /// Bounds of one worker's state.
@@ -46,10 +46,10 @@ pub struct EngineLimits {
     /// This worker's share of the connection table; the table's memory is reserved when the engine is
     /// made. The configuration's `max-entries` (over all workers) bounds it further.
     pub max_connections: u32,
-    /// Most frames of this worker that may wait in queues; their places are reserved when the engine is
-    /// made.
+    /// Maximum number of frames of this worker that may wait in queues; their slots are reserved when the engine is
+    /// created.
     pub queue_frames: u32,
-    /// Most memory that frames waiting in queues may keep, bytes; see [`Frame::footprint`].
+    /// Maximum memory that frames waiting in queues may occupy, bytes; see [`Frame::footprint`].
     pub queue_bytes: u64,
 }
 
@@ -59,11 +59,11 @@ pub struct Engine<F: Frame> {
     snapshot: Arc<Snapshot>,
     limits: EngineLimits,
     state: WorkerState<F>,
-    /// When the connection timers ran last.
+    /// When the connection timers last ran.
     timers_ran_at: Now,
     /// Packets forwarded by their route alone, up to the last change of the configuration.
     routed: Count,
-    /// Counter of the fast path at that change.
+    /// [`WorkerState::flow_cache_forwarded`] at that change.
     flow_cache_forwarded_then: Count,
 }
 
@@ -143,8 +143,8 @@ impl<F: Frame> Engine<F> {
         engine
     }
 
-    /// Steering of the frames of the next burst: those of other workers need not be parsed here, unless a trace is
-    /// to record them. If the flow of a frame has moved, the worker that it is steered to hands it on.
+    /// Steering of the frames of the next burst: frames of other workers need not be parsed here, unless a trace has to
+    /// record them. If the flow of a frame has moved, the worker to which the frame is steered hands it on.
     #[inline]
     pub fn steering(&self) -> Steering {
         let state = &self.state;
@@ -155,8 +155,8 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// Runs every stage over the batch. Afterwards each packet has a final verdict, and packets the
-    /// router makes itself (ARP, ICMP, resets, held packets) have been added.
+    /// Runs every stage over the batch. Afterwards each packet has a final verdict, and packets that the router
+    /// generates (ARP, ICMP, resets) and packets that it has held have been added.
     pub fn process<S: FrameSource<F>, C: CycleClock>(
         &mut self,
         batch: &mut Batch<F>,
@@ -179,8 +179,8 @@ impl<F: Frame> Engine<F> {
             self.state.batch = self.state.batch.checked_add(1).unwrap_or(1);
             self.state.follow_changes();
             pipeline::run(&self.snapshot, &mut self.state, batch, source, clock);
-            // What the router made itself takes a pass of its own, from `output` on. Such packets are
-            // never answered, so this ends.
+            // Packets that the router has generated take a pass of their own, from `output` on. Such packets are never
+            // answered, so the loop ends.
             batch.first = batch.end;
             if batch.first >= batch.packets.len() {
                 break;
@@ -194,8 +194,8 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// Puts deferred packets that may go now in front of the batch, since later packets
-    /// of their flows may be in it. Returns their number.
+    /// Inserts deferred packets that may be sent now at the front of the batch, as later packets of their flows may be
+    /// in the batch. Returns their number.
     fn send_deferred<S: FrameSource<F>>(&mut self, batch: &mut Batch<F>, source: &mut S) -> usize {
         if self.state.queues.is_changing() {
             let state = &mut self.state;
@@ -236,7 +236,7 @@ impl<F: Frame> Engine<F> {
         first
     }
 
-    /// Sends what is due of the queues, at most a batch; it passes no stage again.
+    /// Sends packets that are due in the queues, at most a batch. They pass no stage again.
     fn dequeue<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
         let state = &mut self.state;
         if state.queues.is_idle() {
@@ -294,11 +294,11 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// When [`Self::tick`] wants to run next; `None` when nothing is pending.
+    /// When [`Self::tick`] has to be called next; `None` if nothing is pending.
     pub fn next_deadline(&self) -> Option<Now> {
         let state = &self.state;
         let connections = state.table.next_deadline().map(|due| {
-            // Several deadlines close to each other wake the worker once.
+            // Deadlines that are close to each other wake the worker only once.
             due.max(Now(self.timers_ran_at.0.saturating_add(TIMER_INTERVAL)))
         });
         let neighbors = Some(Now(state.shared.neighbors.next_due())).filter(|due| due.0 != u64::MAX);
@@ -313,19 +313,19 @@ impl<F: Frame> Engine<F> {
     }
 
     /// To be called when all packets returned by [`Self::process`] and [`Self::tick`] so far have been sent: queues
-    /// that only other workers use may then be given to them, and no packet is overtaken.
+    /// that only other workers use can then be released to them without reordering packets.
     pub fn sent(&mut self) {
         let state = &mut self.state;
         state.queues.acknowledge(&state.shared.queues, state.now);
     }
 
-    /// To be called after [`Self::sent`] when the worker is about to sleep: gives empty queues to other workers that
-    /// use them, so that these need not wake this one. `true` when deadlines may have changed.
+    /// To be called after [`Self::sent`] when the worker is about to sleep: releases empty queues that other workers
+    /// use too, so that these need not wake this worker. Returns whether deadlines may have changed.
     pub fn before_sleep(&mut self, now: Now) -> bool {
         self.state.queues.before_sleep(now)
     }
 
-    /// Whether it waits until other workers have taken over queues that it has taken over.
+    /// Whether it waits for other workers to take over the queue configuration.
     pub fn is_changing(&self) -> bool {
         self.state.queues.is_changing()
     }
@@ -344,7 +344,7 @@ impl<F: Frame> Engine<F> {
                 self.state.queues.cancel_handover(&handover.remaining);
                 self.state.queues.uncount_departed(handover.to);
             }
-            // Packets of its flow would be sent to a worker that knows nothing of it.
+            // Otherwise packets of the flow would be sent to a worker that has no connection for it.
             HandoverPurpose::NewFlow(flow) => {
                 let (original, directory) = (packet.tuple(), &self.state.shared.directory);
                 if flow.first
@@ -356,8 +356,8 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// Notes from now on what becomes of packets that any of the filters describes, in `buffer`; without
-    /// filters nothing. Gives the buffer that was in use.
+    /// Records packets that match any of the filters in `buffer` from now on; without filters, stops tracing. Returns
+    /// the buffer that was in use.
     pub fn trace(&mut self, filters: &Filters, buffer: Option<TraceBuffer>) -> Option<TraceBuffer> {
         let tracer = &mut self.state.trace;
         if filters.iter().all(Option::is_none) {
@@ -392,8 +392,8 @@ impl<F: Frame> Engine<F> {
         (&self.state.table, self.state.cache_epoch.number, self.state.random)
     }
 
-    /// Makes this the engine of a dry run: rules count nothing and add no entries, and `fill` sets up its connection
-    /// table.
+    /// Makes this the engine of a dry run: rules do not count and add no list entries, and `fill` sets up its
+    /// connection table.
     pub(crate) fn become_dry_run(&mut self, random: u64, fill: impl FnOnce(&mut ConnectionTable, u32)) {
         self.state.random = random;
         self.state.dry_run = true;
@@ -407,7 +407,7 @@ impl<F: Frame> Engine<F> {
         self.state.table.tuples(reference).map(|conn| *conn.tuple(direction.reverse()))
     }
 
-    /// Ends a connection. `false` when this worker has none of that id.
+    /// Removes a connection. Returns `false` if this worker has none with this id.
     pub fn remove_connection(&mut self, id: u64) -> bool {
         self.remove_connections(&[id]) != 0
     }
@@ -425,9 +425,9 @@ impl<F: Frame> Engine<F> {
         self.state.table.take_change()
     }
 
-    /// Makes a connection from the journal of an earlier run. `false` when there is no room, or a new
-    /// connection has its addresses and ports. Its answers must be steered to this worker by
-    /// [`crate::packet::tuple::steer`]; to be called before packets come.
+    /// Restores a connection from the journal of an earlier run. Returns `false` if there is no room, or if another
+    /// connection has its tuple. Its replies must be steered to this worker by [`crate::packet::tuple::steer`]; to be
+    /// called before packets are processed.
     pub fn restore(&mut self, saved: &Translated, now: Now) -> bool {
         let state = &mut self.state;
         let timeouts = &self.snapshot.timeouts;
@@ -445,18 +445,18 @@ impl<F: Frame> Engine<F> {
     }
 }
 
-/// This worker's share of the configured bound.
+/// This worker's share of the configured maximum number of connections.
 fn connection_share(snapshot: &Snapshot, workers: u32, limits: EngineLimits) -> u32 {
     snapshot.max_connections.div_ceil(workers.max(1)).min(limits.max_connections).max(1)
 }
 
-/// Removes some of the connections that are masqueraded behind an address that is gone.
+/// Removes some of the connections that are masqueraded with an address that is gone.
 fn purge<F>(snapshot: &Snapshot, state: &mut WorkerState<F>) {
     state.table.purge_masqueraded(PURGE_BUDGET, |row, address| !snapshot.masquerades(row, address));
     unpublish(state);
 }
 
-/// Takes the flows of connections that are gone out of the directory.
+/// Removes the flows of removed connections from the directory.
 fn unpublish<F>(state: &mut WorkerState<F>) {
     while let Some(original) = state.table.take_unpublished() {
         state.shared.directory.remove(&original, state.worker);

@@ -1,9 +1,9 @@
-//! Flows that something outside the engine could forward as the flow cache does, and what becomes of the counters,
-//! timers and decisions that depend on having seen the packets.
+//! Flow offload: finds flows that can be forwarded outside the engine in the same manner as by the flow cache, and
+//! updates the counters, timers and decisions that depend on their packets.
 //!
-//! Without connection tracking a flow is all that goes from one address to another; with it, a direction of a TCP or
-//! UDP connection. What every packet must be looked at for stays here: rules that ask for each packet, limits by
-//! time or volume, queues, traces. So does what changes more than addresses, ports and the time to live.
+//! Without connection tracking, a flow is all packets from one address to another; with it, a direction of a TCP or UDP
+//! connection. Flows stay in the engine if every packet has to be examined (rules for each packet, limits by time or
+//! volume, queues, traces), or if more than addresses, ports and the time to live is changed.
 
 use tollway_wire::{ethernet, ipv4};
 
@@ -25,15 +25,15 @@ use crate::pipeline::stateless;
 use crate::snapshot::Snapshot;
 use crate::time::Now;
 
-/// Bytes of an Ethernet header, which counters of ports count.
+/// Bytes of an Ethernet header, which port counters include.
 const LINK_HEADER: u64 = ethernet::HEADER as u64;
 
 /// A flow as a forwarder outside the engine needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offload {
-    /// Port the packets come by.
+    /// Ingress port.
     pub in_port: PortId,
-    /// Port they leave by.
+    /// Egress port.
     pub out_port: PortId,
     /// Tuple as received, IPv4.
     pub tuple: Tuple,
@@ -72,20 +72,20 @@ enum OffloadedFlow {
 /// Result of [`Engine::add_offloaded_counts`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OffloadedCounts {
-    /// Port the packets came by.
+    /// Ingress port.
     pub in_port: PortId,
-    /// Port they left by.
+    /// Egress port.
     pub out_port: PortId,
-    /// Packets that are new, and their L2 bytes without FCS.
+    /// Packets since the last report, and their L2 bytes without FCS.
     pub count: Count,
-    /// Whether the flow would still be forwarded so.
+    /// Whether the engine would still forward the flow in the same manner.
     pub right: bool,
 }
 
 impl<F: Frame> Engine<F> {
-    /// Looks at one packet of a batch that has been processed, another one each time, so that flows with many packets
-    /// are found soon and others cost nothing. Adds its flow, of a TCP connection both directions, if it could
-    /// be forwarded elsewhere from now on. `admitted`: whether that is possible for a port at all.
+    /// Examines one packet of a processed batch, at a different index for each batch, so that flows with many packets
+    /// are found soon at little cost. Adds its flow to `found`, for a TCP connection both directions, if it can be
+    /// forwarded outside the engine from now on. `admitted` tells whether a port supports that at all.
     pub fn find_offload(
         &mut self,
         batch: &Batch<F>,
@@ -124,7 +124,7 @@ impl<F: Frame> Engine<F> {
             && admitted(other.in_port)
             && admitted(other.out_port)
         {
-            // Segments of one direction are judged by what those of the other have said.
+            // The window check of one direction depends on the segments of the other.
             state.table.forget_windows(conn);
             found.extend([this, other]);
         }
@@ -135,7 +135,7 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// A flow is not forwarded elsewhere any more.
+    /// Called when a flow is no longer forwarded outside the engine.
     pub fn end_offload(&mut self, handle: &OffloadHandle) {
         let (_, state) = self.offload_parts();
         if let OffloadedFlow::Connection { conn, .. } = handle.flow
@@ -145,7 +145,8 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// Adds to all counters what was forwarded elsewhere of a flow since it was found, wire segments and L3 bytes.
+    /// Updates all counters for the packets of a flow that were forwarded outside the engine. `packets` and `bytes` are
+    /// the wire segments and L3 bytes since the flow was found.
     pub fn add_offloaded_counts(
         &mut self,
         handle: &mut OffloadHandle,
@@ -204,7 +205,7 @@ fn address_pair<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> 
     })
 }
 
-/// Forwarding by a flow entry, if it is the same for every packet.
+/// The offload of a flow entry, if its action is the same for every packet.
 fn connection<F>(
     snapshot: &Snapshot,
     state: &WorkerState<F>,
@@ -252,13 +253,13 @@ fn connection<F>(
     })
 }
 
-/// Whether a decision holds for every packet, without a look at it.
+/// Whether an action is valid for every packet without examining it.
 fn decides_alone(action: &CachedAction) -> bool {
     const LOOKED_AT: u16 = action_flag::LIMITED_VALIDITY | action_flag::SET_DSCP;
     action.resume == 0 && action.flags & LOOKED_AT == 0 && action.queue.is_none()
 }
 
-/// Link-layer source and MTU of a port, and the next hop's address.
+/// Link-layer address and MTU of a port, and link-layer address of the next hop.
 type Out = (([u8; 6], u16), [u8; 6]);
 
 fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: AdjacencyId) -> Option<Out> {
@@ -274,8 +275,8 @@ fn out<F>(snapshot: &Snapshot, state: &WorkerState<F>, port: PortId, adjacency: 
 }
 
 /// Counts packets that were forwarded outside the engine, as the flow cache would have. The configuration may have
-/// changed meanwhile, so they count for the rules with which the flow was found. Returns whether they count as fast
-/// path without a fasttrack mark.
+/// changed meanwhile: they are counted for the rules that the flow hit when it was found. Returns whether they count as
+/// fast path without a fasttrack mark.
 fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &OffloadHandle, count: Count) -> bool {
     let mut fasttracked = false;
     if let OffloadedFlow::Connection { conn, direction, path, .. } = handle.flow {
@@ -320,7 +321,7 @@ fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &mut Off
                 && action.version == version
                 && action.cache_epoch == handle.cache_epoch.number
                 && (action.out_port, action.adjacency) == (handle.out_port, handle.adjacency)
-                // A packet for the worker may have had it decided anew meanwhile.
+                // A packet that the worker received may have caused a new decision meanwhile.
                 && state.paths.remember(action.path) == path
                 && decides_alone(&action)
                 && state.table.in_port(entry) == Some(handle.in_port)

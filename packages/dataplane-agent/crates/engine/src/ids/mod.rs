@@ -1,5 +1,5 @@
-//! Numbers by which modules name each other's things: ports, interfaces, connections, neighbours, queues. Every other
-//! module may use this one; it uses none.
+//! Identifiers of objects that modules share: ports, interfaces, connections, neighbours, queues. Every module may use
+//! this one; it uses no other.
 
 mod queue_ref;
 
@@ -17,9 +17,9 @@ pub const NONE: u32 = u32::MAX;
 /// "No interface" in the 16-bit index fields of [`Meta`](crate::packet::Meta).
 pub const NO_INTERFACE: u16 = u16::MAX;
 
-/// A neighbour's slot and the use of the slot it was given for: an id kept for long never names a later
-/// neighbour in the same slot. When the reuses of a slot are used up, it is not used until nobody has an id any
-/// more: see `Neighbors::age` in [`crate::ip::neighbor`].
+/// Slot of a neighbour and the number of times that the slot was reused, so that an old id never identifies a later
+/// neighbour in the same slot. When the number of reuses is exhausted, the slot is not used until no worker has an old
+/// id any more: see `Neighbors::age` in [`crate::ip::neighbor`].
 pub type AdjacencyId = u32;
 
 /// Direction of a packet within its connection.
@@ -28,7 +28,7 @@ pub type AdjacencyId = u32;
 pub enum Direction {
     /// Direction of the first packet.
     Original = 0,
-    /// Against it.
+    /// The opposite direction.
     Reply = 1,
 }
 
@@ -46,7 +46,7 @@ impl Direction {
     }
 }
 
-/// A connection as packets hold it. A reference to a connection that is gone finds nothing.
+/// A reference to a connection. After the connection is gone the reference finds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConnRef {
     /// Index in the table.
@@ -61,8 +61,7 @@ pub type EntryIndex = u32;
 /// No entry.
 pub const NO_ENTRY: EntryIndex = u32::MAX;
 
-/// A leaf of one worker's [`Queues`](crate::qos::queues::Queues), by its index there. The index of a leaf that is
-/// gone is given to another one.
+/// A leaf of one worker's [`Queues`](crate::qos::queues::Queues), by its index. The index of a removed leaf is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct LeafId(pub u32);

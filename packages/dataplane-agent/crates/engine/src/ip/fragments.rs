@@ -1,5 +1,5 @@
-//! Virtual reassembly: every fragment of a datagram gets the ports of its first one, and travels on by
-//! itself (RFC 4787 §11, VPP's shallow reassembly). Fragments that overtook the first one wait for it.
+//! Virtual reassembly: every fragment of a datagram gets the ports of the first fragment, and is forwarded on its own
+//! (RFC 4787 §11, VPP's shallow reassembly). Fragments that arrive before the first one wait for it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,18 +8,18 @@ use arrayvec::ArrayVec;
 use crate::packet::{Meta, Packet, flag};
 use crate::time::Now;
 
-/// Longest time for the fragments of a datagram to arrive, ns. Shorter than RFC 791's 15 s because a 16-bit
-/// identification comes round within seconds at speed.
+/// Maximum time for the fragments of a datagram to arrive, ns. Shorter than the 15 s of RFC 791, because a 16-bit
+/// identification wraps around within seconds at high rates.
 pub const TIMEOUT: u64 = 5_000_000_000;
-/// Datagrams under way, per worker.
+/// Maximum number of incomplete datagrams, per worker.
 pub const DATAGRAMS: usize = 1024;
-/// Fragments that wait for the first one of their datagram.
+/// Maximum number of fragments of a datagram that wait for the first one.
 pub const HELD_PER_DATAGRAM: usize = 16;
-/// Fragments that wait, per worker.
+/// Maximum number of waiting fragments, per worker.
 pub const HELD: usize = 1024;
-/// Most datagrams in `order`: incomplete ones, and complete ones behind an incomplete one.
+/// Maximum number of datagrams in `order`: incomplete ones, and complete ones behind an incomplete one.
 const ORDER: usize = 65_536;
-/// Gaps a datagram may have while it comes in.
+/// Maximum number of separate byte ranges of an incomplete datagram.
 const RANGES: usize = 16;
 
 /// Source, destination, identification, protocol (RFC 791 §3.2).
@@ -42,7 +42,7 @@ struct Datagram<F> {
     first: Option<FirstFragment>,
     /// Bytes present, `start..end`, ascending, no two touching.
     ranges: ArrayVec<(u32, u32), RANGES>,
-    /// Length, once the last fragment is there.
+    /// Length, once the last fragment has arrived.
     len: Option<u32>,
     held: ArrayVec<Packet<F>, HELD_PER_DATAGRAM>,
 }
@@ -50,7 +50,7 @@ struct Datagram<F> {
 /// The result of [`Fragments::insert`].
 #[derive(Debug)]
 pub enum InsertOutcome<F> {
-    /// The ports are in its metadata; fragments that waited follow.
+    /// The ports are in the metadata of the fragment; the list contains the fragments that waited.
     Known(ArrayVec<Packet<F>, HELD_PER_DATAGRAM>),
     /// The fragment waits for the first one.
     Held,
@@ -67,15 +67,15 @@ pub struct FragmentRange {
     pub offset: u32,
     /// Bytes.
     pub len: u32,
-    /// Others follow.
+    /// More fragments follow.
     pub more: bool,
 }
 
-/// Datagrams under way.
+/// The incomplete datagrams of a worker.
 #[derive(Debug)]
 pub struct Fragments<F> {
     datagrams: HashMap<DatagramKey, Datagram<F>>,
-    /// In order of their start; some may be complete already.
+    /// Datagrams in the order of their start; some may be complete already.
     order: VecDeque<(u64, DatagramKey)>,
     /// Datagrams with waiting fragments, in order of the first of them; some may have none left.
     waiting: VecDeque<(u64, DatagramKey)>,
@@ -116,7 +116,7 @@ impl<F> Fragments<F> {
             }
         });
         if range.offset == 0 && datagram.first.is_some() {
-            // The identification is in use again.
+            // The identification was reused for another datagram.
             self.held -= datagram.held.len();
             datagram.held.clear();
             datagram.ranges.clear();
@@ -162,10 +162,11 @@ impl<F> Fragments<F> {
         InsertOutcome::Known(waited)
     }
 
-    /// Evicts the oldest datagram when there is no room for that of `key`, or the oldest one of which fragments wait
-    /// when there is none for this fragment to wait; returns its fragments that waited. `None` when there is room.
-    /// The parts of a datagram come within microseconds of each other. Refusing new ones until old ones time out
-    /// would let a few hundred a second, from anybody, keep out every datagram in parts.
+    /// Evicts the oldest datagram if there is no room for that of `key`, or the oldest datagram with waiting fragments
+    /// if this fragment has to wait and there is no room for it. Returns the waiting fragments of the evicted datagram;
+    /// `None` if there is room. The fragments of a datagram usually arrive within microseconds. If new datagrams were
+    /// refused until old ones time out, a few hundred fragments a second from any sender could block all fragmented
+    /// traffic.
     pub fn make_room(
         &mut self,
         key: DatagramKey,
@@ -197,14 +198,14 @@ impl<F> Fragments<F> {
         Some(waited)
     }
 
-    /// Whether fragments of the datagram that began then wait for its first one.
+    /// Whether fragments of the datagram that began at `started` wait for its first one.
     fn waits(&self, started: u64, key: DatagramKey) -> bool {
         self.datagrams
             .get(&key)
             .is_some_and(|datagram| datagram.started == started && !datagram.held.is_empty())
     }
 
-    /// Takes out of [`Self::waiting`] what waits no longer, when that is most of it.
+    /// Removes datagrams without waiting fragments from [`Self::waiting`], when it has become long.
     fn compact_waiting(&mut self) {
         if self.waiting.len() < 2 * HELD {
             return;
@@ -214,7 +215,7 @@ impl<F> Fragments<F> {
         self.waiting = waiting;
     }
 
-    /// Takes datagrams that are complete out of the front of the order.
+    /// Removes complete datagrams from the front of the order.
     fn compact_order(&mut self) {
         while let Some((started, key)) = self.order.front() {
             if self.datagrams.get(key).is_some_and(|datagram| datagram.started == *started) {
@@ -224,7 +225,7 @@ impl<F> Fragments<F> {
         }
     }
 
-    /// Removes datagrams whose time is over; returns the fragments that waited.
+    /// Removes an expired datagram with waiting fragments, and returns these. `None` if there is none.
     pub fn expire(&mut self, now: Now) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         while let Some(&(started, key)) = self.order.front() {
             if now.0 < started.saturating_add(TIMEOUT) {
@@ -242,17 +243,17 @@ impl<F> Fragments<F> {
         None
     }
 
-    /// When [`Self::expire`] wants to run next.
+    /// When [`Self::expire`] has to be called next.
     pub fn next_deadline(&self) -> Option<Now> {
         self.order.front().map(|(started, _)| Now(started.saturating_add(TIMEOUT)))
     }
 
-    /// The fragments that wait.
+    /// The waiting fragments.
     pub fn packets_mut(&mut self) -> impl Iterator<Item = &mut Packet<F>> {
         self.datagrams.values_mut().flat_map(|datagram| &mut datagram.held)
     }
 
-    /// Fragments that wait.
+    /// Number of waiting fragments.
     pub fn held(&self) -> usize {
         self.held
     }

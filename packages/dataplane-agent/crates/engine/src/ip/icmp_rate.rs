@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::time::Now;
 
-/// ICMP errors to one target that may follow each other closely, as many as Linux allows (icmp(7),
-/// `XRLIM_BURST_FACTOR`): two rounds of a traceroute.
+/// Burst of ICMP errors to one target, the same as in Linux (icmp(7), `XRLIM_BURST_FACTOR`): two rounds of a
+/// traceroute.
 const ERROR_BURST: u32 = 6;
 /// Longest interval between errors to one target, ms: four days. Times are 32-bit counts of ms that wrap, of which a
 /// burst takes no more than half.
@@ -15,7 +15,7 @@ const MAX_ERROR_INTERVAL_MS: u32 = (1 << 31) / ERROR_BURST;
 const RATE_SLOTS: usize = 4096;
 /// Interval of ICMP errors to all targets together, ns: 1,000 a second, as Linux's icmp_msgs_per_sec.
 const ALL_ERRORS_NS: u64 = 1_000_000;
-/// Most errors in a burst after a pause.
+/// Maximum burst of errors to all targets together.
 const ALL_ERRORS_BURST: u64 = 50;
 
 /// The times of the last ICMP errors, by target and of all together.

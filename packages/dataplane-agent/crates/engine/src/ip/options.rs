@@ -22,8 +22,8 @@ impl OptionEntry {
     }
 }
 
-/// Enters a passage into the options of an IPv4 packet that ask for it and have room. `is_local` knows the router's
-/// addresses.
+/// Fills in the options of an IPv4 packet that request it and have room. `is_local` tells whether an address is the
+/// router's.
 #[cold]
 pub(crate) fn fill(l3: &mut [u8], entry: OptionEntry, is_local: impl Fn(u32) -> bool) {
     let header = usize::from(field::get8(l3, 0) & 15) * 4;
@@ -41,7 +41,8 @@ pub(crate) fn fill(l3: &mut [u8], entry: OptionEntry, is_local: impl Fn(u32) -> 
     }
 }
 
-/// Writes at the place that the option's third byte names, counted from 1, and moves that on. `false` without room.
+/// Writes a value at the pointer of the option, which is its third byte and counts from 1, and advances the pointer.
+/// Returns `false` if there is no room.
 fn enter(option: &mut [u8], first: usize, value: &[u8]) -> bool {
     let pointer = field::get8(option, 2);
     let Some(at) = usize::from(pointer).checked_sub(1).filter(|at| *at >= first) else { return false };
@@ -61,7 +62,7 @@ fn stamp(option: &mut [u8], entry: OptionEntry, is_local: &impl Fn(u32) -> bool)
     let entered = match flags & 15 {
         0 => enter(option, 4, &ms),
         1 => enter(option, 4, &[a, b, c, d, e, f, g, h]),
-        // Only for addresses that the sender has named.
+        // Only if the next address that the sender has specified is the router's.
         3 => match asked.and_then(|named| named.first_chunk()).copied() {
             Some(named) if is_local(u32::from_be_bytes(named)) => {
                 let [a, b, c, d] = named;
@@ -72,7 +73,7 @@ fn stamp(option: &mut [u8], entry: OptionEntry, is_local: &impl Fn(u32) -> bool)
         },
         _ => return false,
     };
-    // Routers without room are counted, up to 15.
+    // The overflow counter counts routers without room, up to 15.
     if !entered && flags < 0xf0 && option.len() > 3 {
         field::put(option, 3, &[flags + 0x10]);
         return true;

@@ -8,7 +8,7 @@ use crate::time::Now;
 
 /// Number of lines that the log holds until they are taken.
 pub const LOG_LINES: usize = 1024;
-/// Least time between two lines that say that the connection table is full, ns.
+/// Minimum interval of log lines about a full connection table, ns.
 const FULL_INTERVAL: u64 = 60_000_000_000;
 
 /// A line for `/log`.
@@ -32,14 +32,14 @@ pub struct Log {
     ring: Mutex<LogRing>,
     /// The ring holds lines.
     pending: AtomicBool,
-    /// Packets that opened no connection because the table was full, since the last line that said so.
+    /// Packets that opened no connection because the table was full, since the last log line about it.
     refused: AtomicU64,
     /// When the next such line is due, ns.
     refused_due: AtomicU64,
 }
 
 impl Log {
-    /// A packet opened no connection because the table is full: once a minute the log says how many.
+    /// Counts a packet that opened no connection because the table is full. Logs the number once a minute.
     pub(crate) fn connection_refused(&self, now: Now) {
         self.refused.fetch_add(1, Ordering::Relaxed);
         let due = self.refused_due.load(Ordering::Relaxed);

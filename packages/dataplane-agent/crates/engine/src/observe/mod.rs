@@ -1,4 +1,4 @@
-//! What observers see: cycle counts, packet traces and the log.
+//! Observation: cycle counts, packet traces and the log.
 
 pub mod log;
 pub mod profiler;

@@ -1,9 +1,9 @@
-//! Where the time goes: cycles and packets per stage, grouped into the classes of `/tool/profile`.
+//! Cycles and packets of each stage, grouped into the classes of `/tool/profile`.
 
 /// A cycle counter (the TSC in production, a constant in tests).
 pub trait CycleClock {
-    /// Ticks since an arbitrary origin. They may step back when the thread has come to another core;
-    /// differences are taken saturating.
+    /// Ticks since an arbitrary origin. They may step back when the thread migrates to another core: differences are
+    /// computed with saturation.
     fn cycles(&self) -> u64;
 }
 
@@ -17,7 +17,7 @@ impl CycleClock for NoCycles {
     }
 }
 
-/// Class of `/tool/profile` that a stage's time counts for.
+/// Class of `/tool/profile` to which the time of a stage counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProfilerClass {
     /// Parsing, ARP, tracking, routing, translation.
@@ -46,7 +46,7 @@ impl ProfilerClass {
 /// Ticks per class, in the order of [`ProfilerClass::ALL`].
 pub type ClassCycles = [u64; ProfilerClass::ALL.len()];
 
-/// Counters of a stage since the engine was made.
+/// Counters of a stage since the engine was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StageCounters {
     /// Ticks spent in it.

@@ -5,7 +5,7 @@
 pub struct Count {
     /// Wire segments.
     pub packets: u64,
-    /// Bytes; what they include is said where the counter is.
+    /// Bytes; each counter specifies which bytes it includes.
     pub bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the engine needs of a frame buffer.
+//! The interface of frame buffers, offload state, and frames on the heap.
 
 /// An owned Ethernet frame.
 ///
@@ -19,7 +19,7 @@ pub trait Frame: Send {
     /// Shortens or lengthens the frame, all of it within `head`. Returns `false`, changing nothing, when
     /// the buffer is too small or the frame has bytes beyond `head`.
     fn resize(&mut self, len: usize) -> bool;
-    /// Takes the `len` bytes at `at` out of the frame. Returns `false`, changing nothing, when they are not all
+    /// Removes the `len` bytes at offset `at` from the frame. Returns `false`, changing nothing, when they are not all
     /// within `head`, or when the frame has bytes beyond `head` that the buffer cannot keep.
     fn remove(&mut self, at: usize, len: usize) -> bool {
         let whole = self.len();
@@ -32,18 +32,18 @@ pub trait Frame: Send {
     /// Copies the bytes from `offset` on, of the head or behind it, until `to` is full. Returns `false`,
     /// with `to` in any state, when the frame has fewer.
     fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool;
-    /// Memory that the frame keeps others from using, bytes; at least its length.
+    /// Memory that the frame occupies, bytes; at least its length.
     fn footprint(&self) -> usize;
 }
 
-/// Bytes of a frame that [`Frame::head`] shows at least (less for shorter frames): Ethernet with two
-/// tags, the longest IPv4 header, the longest TCP header, and the quoted packet of an ICMP error.
+/// Minimum number of bytes of a frame that [`Frame::head`] contains (fewer for shorter frames): Ethernet with two tags,
+/// the longest IPv4 header, the longest TCP header, and the quoted packet of an ICMP error.
 pub const HEAD_MIN: usize = 256;
 
-/// Bytes of a frame of any source that are contiguous if it is no longer.
+/// A frame of any source that is no longer than this number of bytes is contiguous.
 pub const CONTIGUOUS: usize = 2048;
 
-/// Source of frames for packets of the engine's own (ARP, ICMP errors, resets, fragments).
+/// Source of frames for packets that the engine generates (ARP, ICMP errors, resets, fragments).
 pub trait FrameSource<F: Frame> {
     /// A frame of `len` bytes with unspecified content, `None` when the pool is empty or `len` is more
     /// than a frame of the source holds contiguously (at least [`CONTIGUOUS`]).
@@ -53,12 +53,12 @@ pub trait FrameSource<F: Frame> {
 /// Offload state that travels with a frame between ports (virtio-net header, Virtio 1.2 §5.1.6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VnetState {
-    /// The L4 checksum field holds only the pseudo-header sum (not complemented); whoever puts the frame
-    /// on a wire without offload must finish it from `csum_start`.
+    /// The L4 checksum field holds only the pseudo-header sum (not complemented); if the frame is sent without offload,
+    /// the sender must complete the checksum from `csum_start` on.
     pub needs_csum: bool,
     /// The checksum was verified by the sender's side.
     pub data_valid: bool,
-    /// Segmentation the frame still needs.
+    /// Segmentation that the frame still needs.
     pub gso: Gso,
     /// L4 payload bytes per segment; 0 without segmentation.
     pub gso_size: u16,
@@ -94,7 +94,7 @@ impl VnetState {
     }
 }
 
-/// Memory that a [`HeapFrame`] counts for at least, bytes: that of a frame of a pool.
+/// Minimum footprint of a [`HeapFrame`], bytes: that of a frame of a pool.
 const LEAST_FOOTPRINT: usize = 2048;
 
 /// A frame on the heap, for packets that no port receives: those of dry runs and tests.

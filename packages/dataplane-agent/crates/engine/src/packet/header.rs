@@ -1,4 +1,4 @@
-//! What the router writes into the headers of a packet that it forwards unchanged otherwise.
+//! The header changes of every forwarded packet: time to live and link-layer addresses.
 
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4};
@@ -6,7 +6,7 @@ use tollway_wire::{field, ipv4};
 /// Checksum delta of a TTL decrement (RFC 1624).
 const ONE_LESS: Delta = Delta::NONE.replace16(0x0100, 0);
 
-/// Takes one from the time to live and adjusts the header checksum (RFC 1624 eqn. 3, which gives no minus zero).
+/// Decrements the time to live and adjusts the header checksum (RFC 1624 eqn. 3, which never yields minus zero).
 #[inline]
 pub(crate) fn lower_ttl(l3: &mut [u8]) {
     let Some(header): Option<&mut [u8; ipv4::HEADER]> = l3.first_chunk_mut() else { return };

@@ -1,14 +1,15 @@
-//! The key of a flow: what lookups of the flow table compare.
+//! The key of a flow, which lookups in the connection table compare.
 
 use super::tuple::{Addr, Tuple};
 
-/// Key that a lookup compares. IPv6 has 32 bits of a fingerprint of both addresses here; the addresses
-/// themselves are kept beside the table and compared afterwards.
+/// Key that a lookup compares. An IPv6 key holds a 32-bit fingerprint of both addresses; the addresses themselves are
+/// stored separately and compared afterwards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowKey {
-    /// IPv4: source and destination. IPv6: fingerprint, and in an entry below it where the addresses are.
+    /// IPv4: source and destination. IPv6: the fingerprint in the upper half; in an entry, the place of the addresses
+    /// in the lower half.
     pub(crate) addresses: u64,
-    /// Protocol, family, ports, and in an entry on top the ingress port of its action.
+    /// Protocol, family and ports; in an entry, also the ingress port of its action, in the highest bits.
     pub(crate) rest: u64,
 }
 
@@ -21,7 +22,7 @@ pub(crate) const V6: u64 = 6 << 8;
 pub(crate) const FAMILY: u64 = 0x0f << 8;
 /// Shift of [`Tuple::icmp`] in [`FlowKey::rest`]: beside the family.
 const ICMP_KIND: u32 = 12;
-/// Bits that the family byte of an IPv6 key has and that of an IPv4 key has not.
+/// Bits that are set in the family of an IPv6 key but not in that of an IPv4 key.
 pub(crate) const V6_ONLY: u64 = V6 & !V4;
 
 impl FlowKey {
@@ -49,24 +50,24 @@ impl FlowKey {
         Self::v4(src, dst, rest)
     }
 
-    /// The key of an IPv4 entry as packets have it.
+    /// The key of an IPv4 entry without the ingress port, as packets have it.
     pub(crate) fn without_port(self) -> Self {
         Self { rest: self.rest & ((1 << IN_PORT) - 1), ..self }
     }
 
-    /// Spreads keys over all values.
+    /// Hash of the key.
     #[inline]
     pub(crate) fn hash(&self, seed: u64) -> u32 {
         let hash = mix(self.addresses ^ seed, self.rest ^ 0xe703_7ed1_a0b4_28db);
         (hash ^ hash >> 32) as u32
     }
 
-    /// For an IPv6 entry: where its addresses are.
+    /// The key of an IPv6 entry whose addresses are stored at `place`.
     pub(crate) fn with_place(self, place: u32) -> Self {
         Self { addresses: self.addresses | u64::from(place), ..self }
     }
 
-    /// Place of the addresses; `None` when they are the key.
+    /// Place of the addresses of an IPv6 entry; `None` for IPv4, whose addresses are in the key.
     #[inline]
     pub(crate) fn place(&self) -> Option<u32> {
         (self.rest & FAMILY == V6).then_some(self.addresses as u32)

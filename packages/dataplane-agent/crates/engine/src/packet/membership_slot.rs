@@ -1,4 +1,5 @@
-//! Lookups in address lists as cached actions keep them: the slot whose stamp changes with the membership.
+//! Address-list memberships as cached actions store them: a slot of the change counters, whose stamp changes when the
+//! membership may have changed.
 
 use crate::packet::tuple::Addr;
 
@@ -19,7 +20,7 @@ impl MembershipSlot {
     /// No lookup.
     pub const NONE: Self = Self(0);
 
-    /// The slot of an address in a list, whose number stays the same as long as the list is there.
+    /// The slot of an address in a list. The number of a list stays the same as long as the list exists.
     #[inline]
     pub fn of(list: u32, address: Addr) -> Self {
         let mixed = u64::from(list) << 32 ^ u64::from(address.fold());

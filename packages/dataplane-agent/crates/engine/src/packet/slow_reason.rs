@@ -1,4 +1,4 @@
-//! The closed list of reasons why a packet went through every stage instead of by the flow cache.
+//! The closed list of reasons for which a packet takes the slow path instead of the flow cache.
 
 use tollway_config::protocol::SlowStats;
 

@@ -59,8 +59,8 @@ pub struct Tuple {
     pub dst_port: u16,
     /// IP protocol number.
     pub protocol: u8,
-    /// For ICMP: [`icmp_kind`] of its messages, so that two hosts may ask each other, and for several things,
-    /// with one identifier. 0 for every other protocol.
+    /// For ICMP: [`icmp_kind`] of its messages, so that two hosts can query each other, with several kinds of query,
+    /// with the same identifier. 0 for every other protocol.
     pub icmp: u8,
 }
 
@@ -82,8 +82,8 @@ impl Tuple {
 /// In [`Tuple::icmp`]: the messages are answers, not queries.
 pub const ICMP_ANSWER: u8 = 8;
 
-/// Kind of query with an identifier (RFC 792, RFC 950) an ICMP message is, less than 8, 0 for echo; with [`ICMP_ANSWER`]
-/// if it answers that one. `None` of types that are neither.
+/// Kind of an ICMP query with an identifier (RFC 792, RFC 950), less than 8, 0 for echo; with [`ICMP_ANSWER`] for a
+/// reply. `None` for all other types.
 #[inline]
 pub const fn icmp_kind(icmp_type: u8) -> Option<u8> {
     Some(match icmp_type {

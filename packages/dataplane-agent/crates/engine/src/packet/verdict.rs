@@ -1,4 +1,4 @@
-//! What becomes of a packet, and the closed list of reasons for dropping one.
+//! The verdict on a packet, and the closed list of drop reasons.
 
 use tollway_config::dataplane::RowId;
 
@@ -7,10 +7,10 @@ use crate::ids::PortId;
 /// The state of a packet in the pipeline. Every packet leaves the pipeline with a final one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verdict {
-    /// Still on its way.
+    /// No decision yet: the next stage continues.
     #[default]
     Continue,
-    /// On its way; another worker has decided it up to the translation of its source.
+    /// As `Continue`, but another worker has made the decisions before the translation of the source.
     DecidedElsewhere,
     /// Decided; `emit` writes the Ethernet header.
     Forward,
@@ -20,11 +20,11 @@ pub enum Verdict {
     Local(RowId),
     /// Echo request for the router: answered as soon as its queue lets it pass.
     Echo,
-    /// Belongs to another worker.
+    /// To be handed over to this worker.
     Handover(u16),
     /// Waits inside the engine (for a neighbour, for fragments, in a queue); the frame was taken.
     Held,
-    /// Ended; the frame was freed.
+    /// Dropped; the frame was freed.
     Drop(DropReason),
 }
 

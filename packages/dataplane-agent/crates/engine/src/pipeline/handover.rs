@@ -184,7 +184,7 @@ pub(crate) enum HandoverPurpose {
 }
 
 /// Metadata of a parsed packet that is handed over; opaque. It holds only the fields that are read from the headers: a
-/// packet is handed over either before any decision, or with its decisions in [`HandoverPurpose`].
+/// packet is handed over either before any decision, or with its decisions in `HandoverPurpose`.
 #[derive(Debug, Clone, Copy)]
 pub struct HandoverMeta {
     /// Source and destination, IPv4 in host order: other packets are not handed over.

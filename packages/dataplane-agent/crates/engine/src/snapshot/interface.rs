@@ -8,7 +8,7 @@ use crate::interface::InterfaceMap;
 use crate::ip::mask;
 use crate::ip::neighbor::StaticNeighbor;
 
-/// State of a port that is not in the configuration.
+/// Properties of a port that are not part of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortFacts {
     /// Factory name (`ether1` …).
@@ -27,9 +27,9 @@ const MIN_MTU: u16 = 68;
 pub struct Interface {
     /// Row of `/interface/ethernet`.
     pub row: RowId,
-    /// Name as the user sees it.
+    /// Name for users.
     pub name: String,
-    /// Port that carries it, if it is there.
+    /// Port of the interface, if the port exists.
     pub port: Option<PortId>,
     /// Link-layer address in effect.
     pub mac: [u8; 6],
@@ -79,7 +79,7 @@ pub struct Port {
     pub interface: u16,
     /// L3 MTU of its interface.
     pub mtu: u16,
-    /// Carries an interface that is not disabled.
+    /// The port has an interface that is not disabled.
     pub enabled: bool,
     /// Enabled, with carrier.
     pub up: bool,

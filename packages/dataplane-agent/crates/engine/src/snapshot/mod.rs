@@ -1,4 +1,4 @@
-//! The configuration as the workers use it: immutable, built off the workers, swapped as a whole.
+//! The compiled configuration: immutable, built outside the workers, and replaced as a whole.
 
 mod interface;
 mod view;
@@ -76,11 +76,11 @@ pub struct Snapshot {
     /// Settings of `/ip/settings`.
     pub(crate) settings: IpSettings,
     tracking: bool,
-    /// When connections are tracked, as configured.
+    /// The configured mode of connection tracking.
     pub(crate) tracking_mode: TrackingMode,
     /// Timeouts of connections.
     pub(crate) timeouts: Timeouts,
-    /// Bound of the connection table over all workers.
+    /// Maximum number of connections of all workers together.
     pub(crate) max_connections: u32,
     interfaces: Vec<Interface>,
     ports: Vec<Port>,
@@ -94,10 +94,10 @@ pub struct Snapshot {
     /// `/ip/firewall/mangle`.
     pub(crate) mangle: Arc<RuleTable>,
     mark_names: Arc<MarkNames>,
-    /// Rules read marks, or set them.
+    /// There are rules that read or set marks.
     pub(crate) knows_marks: bool,
-    /// The fast path can evaluate a rule of the filter for every packet and go on from there: no later rule reads what only
-    /// the stages know, and no chain of mangle follows.
+    /// The fast path can evaluate filter rules from a resume point on: no later rule reads fields that only the stages
+    /// know, and no mangle chain follows.
     pub(crate) filter_resumes: bool,
     rule_rows: Vec<RowId>,
     hooks: Hooks,
@@ -107,9 +107,10 @@ pub struct Snapshot {
     pub(crate) has_fasttrack: bool,
     /// The trees of queues.
     pub(crate) forest: Arc<Forest>,
-    /// The tables by which packets find their leaves.
+    /// The classification of packets into leaves.
     pub(crate) queues: Arc<QueueTable>,
-    /// Cache epoch: generation of the first of the consecutive snapshots under which flows are decided alike.
+    /// Cache epoch: generation of the first of the consecutive snapshots under which decisions about flows are the
+    /// same.
     cache_epoch: u32,
 }
 
@@ -132,10 +133,10 @@ pub struct Rebuilt {
     pub routes: Option<Vec<CheckedRoute>>,
 }
 
-/// Blocks without routes from which on a commit that changes routes gets a new table.
+/// Number of deep blocks without routes from which on a commit that changes routes builds a new table.
 const UNUSED_BLOCKS: usize = 1 << 14;
-/// Routes up to which a commit that changes more than routes gets a new table of them too, which takes
-/// effect together with the rest.
+/// Number of routes up to which a commit that changes routes and other parts builds a new table, so that all changes
+/// take effect together.
 const FEW_ROUTES: usize = 1 << 14;
 
 impl Snapshot {
@@ -153,8 +154,8 @@ impl Snapshot {
         Self::assemble(config, ports, workers, generation, None).map(|rebuilt| rebuilt.snapshot)
     }
 
-    /// Builds like [`Self::build`], but parts that did not change are taken from the snapshot before. Nothing that is in
-    /// use changes yet, whether the configuration is possible or not.
+    /// Builds like [`Self::build`], but parts that did not change are taken from the snapshot before. Nothing that is
+    /// in use is changed yet, even if the configuration is refused.
     ///
     /// # Errors
     /// Names the row that makes the configuration impossible.
@@ -183,7 +184,7 @@ impl Snapshot {
         add_networks(config, &map, &mut interfaces);
         let static_neighbors = build_static_neighbors(config, &map, &mut interfaces)?;
         let (lists, list_contents) = build_lists(config, basis)?;
-        // Rules hold lists by reference and interfaces by number.
+        // Compiled rules refer to the lists, and to interfaces by number.
         let same = basis
             .filter(|basis| Arc::ptr_eq(&basis.snapshot.lists, &lists) && same_numbers(basis.config, config));
         let table = |kind: TableKind| {
@@ -267,11 +268,11 @@ impl Snapshot {
         Ok(Rebuilt { snapshot, routes })
     }
 
-    /// Whether flows are decided as with another snapshot, but for routes in the table that both share.
-    /// Changes of those are counted by [`crate::flow::change_counters::ChangeCounters`].
+    /// Whether decisions about flows are the same as with another snapshot, except for routes in the table that both
+    /// share, whose changes [`crate::flow::change_counters::ChangeCounters`] counts.
     fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
         let (other, before) = (basis.snapshot, basis.config);
-        // What is in lists is counted by the change counters too, but not which list has which number.
+        // The change counters count changes of list contents too, but not of the numbers of lists.
         let mut rules = SnapshotPart::ALL.iter().filter(|part| **part != SnapshotPart::AddressLists);
         rules.all(|part| self.shares(*part, other))
             && Arc::ptr_eq(&self.lists, &other.lists)
@@ -282,12 +283,14 @@ impl Snapshot {
             && before.neighbors == config.neighbors
     }
 
-    /// Cache epoch of the snapshot: the generation of the first of those under which flows are decided alike.
+    /// Cache epoch of the snapshot: the generation of the first snapshot under which decisions about flows are the
+    /// same.
     pub(crate) fn cache_epoch(&self) -> u32 {
         self.cache_epoch
     }
 
-    /// Whether cached actions stay valid from one to the other, but for what [`crate::flow::change_counters::ChangeCounters`] counts.
+    /// Whether cached actions stay valid from one snapshot to the other, except for changes that
+    /// [`crate::flow::change_counters::ChangeCounters`] counts.
     pub(crate) fn shares_cache_epoch_with(&self, other: &Snapshot) -> bool {
         self.cache_epoch == other.cache_epoch
     }
@@ -314,7 +317,8 @@ fn chains(config: &DataplaneConfig, kind: TableKind) -> &[Chain] {
     }
 }
 
-/// Lists that have the same names in the same order keep their numbers, and rules need not be compiled.
+/// Builds the address lists. If their names and order are the same as before, they keep their numbers, and rules need
+/// not be compiled again.
 fn build_lists(
     config: &DataplaneConfig,
     basis: Option<Basis<'_>>,
@@ -332,8 +336,8 @@ fn build_lists(
     Ok((names, Arc::new(contents)))
 }
 
-/// The routes: the table before if what routes depend on has not changed, with the configured ones that are to
-/// replace those in it if they have; else a new table.
+/// Builds the routes. If interfaces and addresses have not changed, returns the former table, and the configured routes
+/// that are to replace those in it if these have changed; otherwise returns a new table.
 fn build_routes(
     config: &DataplaneConfig,
     map: &InterfaceMap,

@@ -1,4 +1,4 @@
-//! What stages and workers ask a snapshot.
+//! Accessors of a snapshot for stages and workers.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::qos::forest::Context;
 use crate::qos::queues::LeafLookup;
 
 impl Snapshot {
-    /// The address lists, and what the configuration holds in them.
+    /// The address lists, and their configured contents.
     pub(crate) fn lists(&self) -> (&AddressLists, &Arc<Contents>) {
         (&self.lists, &self.list_contents)
     }
@@ -80,7 +80,8 @@ impl Snapshot {
         self.tracking
     }
 
-    /// Forwarding needs no more than a route: nothing is tracked, filtered or checked backwards.
+    /// Whether forwarding needs only a route: there is no connection tracking, no filter or mangle rule and no reverse
+    /// path check.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         !self.tracking
@@ -90,7 +91,7 @@ impl Snapshot {
             && self.settings.rp_filter == RpFilter::No
     }
 
-    /// Packets of fasttracked connections skip rules and queues.
+    /// Whether packets of fasttracked connections skip rules and queues.
     #[inline]
     pub(crate) fn fasttrack_bypasses(&self) -> bool {
         self.settings.fasttrack_mode == FasttrackMode::Bypass
@@ -98,7 +99,7 @@ impl Snapshot {
             && self.tracking
     }
 
-    /// Looks up an address. Limited broadcast and multicast are not known here.
+    /// Looks up the route to an address. Not for limited broadcast and multicast addresses.
     #[inline]
     pub(crate) fn lookup(&self, address: u32) -> Lookup {
         self.fib.lookup(address)
@@ -123,18 +124,18 @@ impl Snapshot {
         self.fib.is_local_or_broadcast(address)
     }
 
-    /// Whether connections may be masqueraded behind an address of an interface row.
+    /// Whether connections may be masqueraded with this address of an interface row.
     pub(crate) fn masquerades(&self, row: RowId, address: Addr) -> bool {
         let own = address.as_v4().unwrap_or(0);
         self.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
     }
 
-    /// Whether an address is a broadcast address here.
+    /// Whether an address is the limited broadcast address or that of a connected network.
     pub(crate) fn is_broadcast(&self, address: u32) -> bool {
         address == u32::MAX || matches!(self.fib.lookup(address), Lookup::Broadcast { .. })
     }
 
-    /// Interface that packets to an address of another station leave by.
+    /// Out-interface of packets to an address of another station.
     pub(crate) fn egress_interface(&self, address: u32) -> Option<u16> {
         match self.fib.lookup(address) {
             Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
@@ -156,7 +157,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether what is cached may depend on volume, time, DSCP or lists.
+    /// Whether cached actions may depend on volume, time, DSCP or lists.
     pub(crate) fn has_bounds(&self) -> bool {
         self.filter.has_bounds() || self.mangle.has_bounds() || self.queues.has_time()
     }
@@ -173,7 +174,7 @@ impl Snapshot {
         self.hooks.get(table, hook)
     }
 
-    /// LeafLookup by which packets find their leaves at a time, ns since 1970 UTC.
+    /// The [`LeafLookup`] for a time, ns since 1970 UTC.
     #[inline]
     pub(crate) fn leaf_lookup(&self, utc_ns: i64) -> LeafLookup<'_> {
         LeafLookup { forest: &self.forest, table: &self.queues, utc_ns }
@@ -185,7 +186,7 @@ impl Snapshot {
         self.ports.iter().map(row).collect()
     }
 
-    /// Inputs beside the addresses that decide about a packet's queues.
+    /// The properties of a packet, other than its addresses, by which its queues are found.
     pub(crate) fn queue_context(&self, meta: &Meta) -> Context {
         let row = |index: u16| self.interface(index).map_or(0, |interface| interface.row);
         self.queues.relevant(Context {

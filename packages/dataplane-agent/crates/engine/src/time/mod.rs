@@ -1,4 +1,4 @@
-//! Time as an argument.
+//! Points in time, which are passed as arguments.
 
 mod wall_clock;
 pub mod wheel;

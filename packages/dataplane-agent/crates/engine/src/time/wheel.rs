@@ -1,8 +1,8 @@
 //! A hierarchical timing wheel (Varghese and Lauck, 1987): four levels of 64 slots.
 //!
-//! The wheel knows deadlines, not truths: the owner of a slot number asks itself, when the number comes
-//! up, whether its time is really over, and arms it again if not. So extending a deadline costs nothing, and
-//! one beyond the horizon of 2²⁴ ticks comes up there.
+//! The deadline in the wheel may be too early: when a slot expires, its owner checks whether its time is really over,
+//! and arms the slot again if not. So extending a deadline costs nothing, and a deadline beyond the horizon of 2²⁴
+//! ticks expires at the horizon first.
 
 use crate::time::Now;
 
@@ -10,9 +10,9 @@ const LEVELS: usize = 4;
 const BITS: u32 = 6;
 const SLOTS: usize = 1 << BITS;
 const NIL: u32 = u32::MAX;
-/// In [`Link::next`] of a slot without a deadline.
+/// Value of [`Link::next`] of a slot without a deadline.
 const UNARMED: u32 = u32::MAX - 1;
-/// Ticks that the wheel looks ahead.
+/// Number of ticks that the wheel covers.
 const HORIZON: u64 = 1 << (BITS * LEVELS as u32);
 
 /// Twelve bytes: there is one for every connection.
@@ -30,7 +30,7 @@ impl Link {
     }
 }
 
-/// The wheel, with a resolution of `TICK` ns; deadlines belong to small numbers that the caller gives out.
+/// The wheel, with a resolution of `TICK` ns; the caller numbers the slots, beginning with small numbers.
 #[derive(Debug)]
 pub struct Wheel<const TICK: u64> {
     heads: [u32; LEVELS * SLOTS],
@@ -56,12 +56,12 @@ impl<const TICK: u64> Wheel<TICK> {
         }
     }
 
-    /// Makes room for so many slots.
+    /// Reserves memory for `slots` slots.
     pub fn reserve(&mut self, slots: usize) {
         self.links.reserve(slots.saturating_sub(self.links.len()));
     }
 
-    /// Sets the deadline of `slot`, in place of an older one. It comes up at most one tick after it.
+    /// Sets the deadline of `slot`, and replaces an older one. The slot expires at most one tick after its deadline.
     pub fn arm(&mut self, slot: u32, deadline: Now) {
         self.arm_tick(slot, deadline.0.div_ceil(TICK));
     }
@@ -104,7 +104,7 @@ impl<const TICK: u64> Wheel<TICK> {
         self.link(slot, tick);
     }
 
-    /// Forgets `slot`.
+    /// Removes the deadline of `slot`.
     pub fn disarm(&mut self, slot: u32) {
         let Some(link) = self.links.get_mut(slot as usize) else { return };
         if link.next == UNARMED {
@@ -143,20 +143,20 @@ impl<const TICK: u64> Wheel<TICK> {
         }
     }
 
-    /// Sets the time of the wheel while no slot is armed, so that the next deadline is counted from there.
+    /// Advances the time of the wheel while no slot is armed, so that the next deadline is relative to `now`.
     pub fn follow(&mut self, now: Now) {
         if self.armed == 0 {
             self.cursor = self.cursor.max(now.0 / TICK);
         }
     }
 
-    /// When something may come up next.
+    /// When a slot may expire next.
     pub fn next_deadline(&self) -> Option<Now> {
         let tick = (0..LEVELS).filter_map(|level| self.next_tick(level)).min()?;
         Some(Now(tick.saturating_mul(TICK)))
     }
 
-    /// First tick at which a slot of the level must be looked at.
+    /// First tick at which a slot of the level must be processed.
     fn next_tick(&self, level: usize) -> Option<u64> {
         let occupied = self.occupied.get(level).copied().unwrap_or(0);
         if occupied == 0 {

@@ -1,6 +1,6 @@
-//! What lookups read: longest prefix match for IPv4 in one to three loads, without a lock.
+//! The lookup structure: longest prefix match for IPv4 in one to three loads, without a lock.
 //!
-//! A cell of 16 bits holds a number, or says that the answer lies one level deeper. The levels:
+//! A cell of 16 bits holds the number of a next hop, or refers to the next deeper level. The levels:
 //!
 //! | level | cells | a cell stands for | memory |
 //! |---|---|---|---|
@@ -8,10 +8,10 @@
 //! | middle | 16,777,216, each /16's at a fixed place | a /24 | 32 MiB of address space; a /16 takes 512 B of it once it has a longer prefix |
 //! | deep | blocks of 256 | an address | 512 B for each /24 that has a longer prefix |
 //!
-//! Few routes touch a few lines of the root. A full Internet table costs one line of the root, which stays
-//! in the second-level cache, and one of the middle. All memory is asked for zeroed, so that pages nobody
-//! writes are never there, and a block once in use stays in use: a reader between two loads can only see
-//! answers for its own address.
+//! With few routes, lookups touch a few cache lines of the root. With a full Internet table, a lookup reads one line of
+//! the root, which stays in the second-level cache, and one of the middle level. All memory is allocated zeroed, so
+//! that pages that are never written are not backed by memory. A block that was used once stays assigned: a reader
+//! between two loads only sees results for its own address.
 //!
 //! There is one writer. It stores a block's cells before the cell that points to the block, with release
 //! order, and lookups load with acquire order.
@@ -27,17 +27,17 @@ pub const BLOCK: usize = 256;
 pub const ROOT: usize = 1 << 16;
 /// /24 networks.
 const MIDDLE: usize = 1 << 24;
-/// Deep blocks are numbered within a part of the address space that has as many /24 networks as 15 bits
-/// can tell apart.
+/// Number of parts of the address space in which deep blocks are numbered: a part has as many /24 networks as 15 bits
+/// can number.
 pub const DEEP_PARTS: usize = MIDDLE >> 15;
-/// Blocks of a part's first chunk; each further chunk doubles what there is.
+/// Number of blocks of a part's first chunk; each further chunk doubles the total.
 const FIRST_CHUNK: usize = 64;
 /// 64 × 2⁹ = 2¹⁵.
 const CHUNKS: usize = 10;
 
 type Chunk = OnceLock<Box<[AtomicU16]>>;
 
-/// The cells of a table. Everything leads to number 0 at first.
+/// The cells of a table. At first every address has number 0.
 pub struct Cells {
     root: Box<[AtomicU16; ROOT]>,
     middle: Box<[AtomicU16; MIDDLE]>,
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Cells {
     }
 }
 
-/// Chunk and place in it of a block.
+/// Chunk of a block, and index of the block in the chunk.
 fn chunk_of(block: u16) -> (usize, usize) {
     let block = usize::from(block);
     if block < FIRST_CHUNK {
@@ -65,7 +65,7 @@ fn part_of(address: u32) -> usize {
 }
 
 impl Cells {
-    /// Cells that lead to number 0.
+    /// Cells in which every address has number 0.
     pub fn new() -> Self {
         Self {
             root: bytemuck::zeroed_box(),
@@ -74,7 +74,7 @@ impl Cells {
         }
     }
 
-    /// The number that an address leads to.
+    /// The next-hop number of an address.
     #[inline]
     pub fn number(&self, address: u32) -> u16 {
         let mut cell = self.root[(address >> 16) as usize].load(Ordering::Acquire);
@@ -87,7 +87,7 @@ impl Cells {
         cell
     }
 
-    /// Loads the cell that [`Self::number`] will most likely miss on, as a prefetch: the value is of no use.
+    /// Loads the cell for which [`Self::number`] most likely has a cache miss, as a prefetch. The value has no meaning.
     #[inline]
     pub fn touch(&self, address: u32) -> u16 {
         let cell = self.root[(address >> 16) as usize].load(Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl Cells {
         chunk.get(place * BLOCK + (address & 0xff) as usize)
     }
 
-    /// The cell of a /16. Only the writer looks at single cells.
+    /// The cell of a /16. Only for the writer.
     pub fn root_cell(&self, network: u16) -> u16 {
         self.root[usize::from(network)].load(Ordering::Relaxed)
     }
@@ -132,7 +132,7 @@ impl Cells {
         }
     }
 
-    /// Makes room for a deep block in the part of the address space that contains an address.
+    /// Allocates memory for a deep block in the part of the address space that contains an address.
     pub fn make_deep(&self, address: u32, block: u16) {
         let (chunk, _) = chunk_of(block);
         let part = self.deep.get(part_of(address));

@@ -1,4 +1,4 @@
-//! The routes of a configuration, checked and resolved, before a table holds them.
+//! The routes of a configuration, checked and resolved, before they are added to a table.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ const MAX_LEN: u8 = 32;
 pub struct RouteInfo {
     /// Where the route comes from.
     pub origin: RouteOrigin,
-    /// Among the routes of a prefix the lowest wins.
+    /// Of the routes to a prefix the one with the lowest distance is used.
     pub distance: u8,
     /// What happens to the packets.
     pub target: NextHopTarget,
@@ -28,7 +28,7 @@ pub struct RouteInfo {
 }
 
 impl RouteInfo {
-    /// The neighbour it names.
+    /// The gateway, if the route has one.
     pub fn gateway(&self) -> Option<u32> {
         match self.target {
             NextHopTarget::Gateway { address, .. } => Some(address),
@@ -36,7 +36,7 @@ impl RouteInfo {
         }
     }
 
-    /// The action of a route info that forwards nothing.
+    /// The type of discard, for a route that forwards nothing.
     pub fn discard(&self) -> Option<Discard> {
         match self.target {
             NextHopTarget::Discard(discard) => Some(discard),
@@ -47,10 +47,10 @@ impl RouteInfo {
     }
 }
 
-/// Origin of a route. Of equal distance the first kind wins.
+/// Origin of a route. At equal distance the origin that is listed first here is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RouteOrigin {
-    /// The router's addresses and the broadcast addresses of their networks: not routes to look at.
+    /// The router's addresses and the broadcast addresses of their networks, which are not listed as routes.
     Own,
     Connected,
     Static,
@@ -68,11 +68,11 @@ pub enum RouteOrigin {
 /// What a route does with packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NextHopTarget {
-    /// The result of lookups itself.
+    /// The lookup result itself.
     Resolved(Lookup),
     Gateway {
         address: u32,
-        /// Row, if the route names one.
+        /// Row of the interface, if the route specifies one.
         interface: Option<RowId>,
     },
     Interface {
@@ -92,8 +92,8 @@ pub struct CheckedRoute {
     pub(super) row: RowId,
 }
 
-/// The interfaces and own addresses on which routes are resolved. Routes can be replaced one by one only while it is the
-/// same.
+/// The interfaces and own addresses on which routes are resolved. Routes can be replaced one by one only while it does
+/// not change.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectedBase {
     interfaces: InterfaceMap,
@@ -168,7 +168,7 @@ impl ConnectedBase {
                 connected_base.host(address.row, prefix.0 | !mask(len), Lookup::Broadcast { interface }, own);
             }
         }
-        // Of equal prefixes and origins the first one configured wins.
+        // Of equal prefixes and origins the one configured first is used.
         connected_base.fixed.sort_by_key(|checked| (checked.prefix, checked.info.origin));
         let own = connected_base.fixed.iter().filter(|checked| checked.info.origin == RouteOrigin::Own);
         connected_base.own = own.map(|checked| checked.prefix.0).collect();
@@ -204,7 +204,7 @@ impl ConnectedBase {
         self.interfaces.row(interface)
     }
 
-    /// The interface that an address is a neighbour on, and the own address there.
+    /// The interface on which an address is a neighbour, and the router's address in that network.
     fn neighbor_on(&self, address: u32, on: Option<InterfaceIndex>) -> Option<(InterfaceIndex, u32)> {
         let mut best: Option<(u8, InterfaceIndex, u32)> = None;
         for connected in &self.connected {
@@ -218,7 +218,7 @@ impl ConnectedBase {
         best.map(|(_, interface, own)| (interface, own))
     }
 
-    /// Next hop of a route info now; `None` when it cannot be resolved, so that routes by it are not active.
+    /// Next hop of a route info; `None` if it cannot be resolved, so that its routes are not active.
     pub fn resolve(&self, info: &RouteInfo) -> Option<NextHop> {
         let hop = match info.target {
             NextHopTarget::Resolved(lookup) => NextHop { lookup, source: info.source },

@@ -1,8 +1,9 @@
-//! Which routes there are, and which of them a prefix follows.
+//! The set of routes, and the choice of the route that each prefix uses.
 //!
-//! The candidates for a prefix are the router's own addresses and connected networks, the configured routes,
-//! and the routes of other programs. The first two are few or in a sorted list; the last stand in the
-//! table itself as long as they win alone, so that a full table from a routing daemon is stored once.
+//! The candidates for a prefix are the router's own addresses and connected networks, the configured routes, and the
+//! routes of other programs. The first two are few or in a sorted list. A route of another program is stored only in
+//! the table itself while it is the only one to its prefix and is used, so that a full table of a routing daemon is
+//! stored once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,7 +15,8 @@ use super::lookup::{HOPS, NextHops};
 use super::table::{Prefix, RouteTable};
 use super::{DynamicRoute, FibFull, RouteChange};
 
-/// Number of the first route info. 0: only the default route covers the address. 1: there is no route.
+/// Number of the first route info. Number 0 means that only the default route covers the address, number 1 that there
+/// is no route.
 const FIRST: u16 = 2;
 
 /// A configured route.
@@ -41,18 +43,19 @@ pub struct Control {
     /// Interfaces and own addresses on which the routes are resolved.
     pub connected_base: ConnectedBase,
     table: RouteTable,
-    /// Route infos by number, from [`FIRST`] on, with whether packets can be forwarded by them.
+    /// Route infos by number, from [`FIRST`] on, and whether each is resolved.
     infos: Vec<(RouteInfo, bool)>,
     numbers: HashMap<RouteInfo, u16>,
     fixed: Vec<(Prefix, u16)>,
     /// Static routes, by prefix, then in configured order.
     statics: Vec<Static>,
-    /// Routes of other programs to prefixes where one of them does not win alone: all of them.
+    /// All routes of other programs to a prefix, for prefixes at which there are several of them or the only one is not
+    /// used.
     shadowed: BTreeMap<Prefix, Vec<u16>>,
     dynamics: usize,
 }
 
-/// The readers' half, as the writer needs it.
+/// The readers' half of a forwarding table, for the writer.
 #[derive(Clone, Copy)]
 pub struct Published<'a> {
     /// Numbers of route infos by destination.
@@ -91,8 +94,8 @@ impl Control {
         matches!(self.info(number), Some(RouteInfo { origin: RouteOrigin::Dynamic { .. }, .. }))
     }
 
-    /// The number of a route info; a new one is published first. Numbers are not used twice in the life of a
-    /// table, since a reader may still hold one.
+    /// The number of a route info; a new one is published first. Numbers are not reused in the life of a table, since a
+    /// reader may still hold one.
     fn number(&mut self, published: Published<'_>, info: &RouteInfo) -> Result<u16, FibFull> {
         if let Some(number) = self.numbers.get(info) {
             return Ok(*number);
@@ -108,7 +111,7 @@ impl Control {
         Ok(number)
     }
 
-    /// Number of further route infos that there can be.
+    /// Number of route infos that can still be added.
     pub fn room(&self) -> usize {
         HOPS - usize::from(FIRST) - self.infos.len()
     }
@@ -124,7 +127,7 @@ impl Control {
         new.len()
     }
 
-    /// Puts the router's own addresses and networks in.
+    /// Installs the router's own addresses and connected networks.
     pub fn install_connected(
         &mut self,
         published: Published<'_>,
@@ -142,7 +145,7 @@ impl Control {
         Ok(())
     }
 
-    /// Puts these configured routes in place of those before. Prefixes whose routes stay are not touched.
+    /// Replaces the configured routes. Prefixes whose routes do not change are not touched.
     pub fn replace_statics(
         &mut self,
         published: Published<'_>,
@@ -164,7 +167,7 @@ impl Control {
         Ok(())
     }
 
-    /// Does what another program asked for.
+    /// Applies a change that another program has made.
     pub fn change(
         &mut self,
         published: Published<'_>,
@@ -224,7 +227,7 @@ impl Control {
         changed: &mut Vec<Prefix>,
     ) {
         if !self.shadowed.contains_key(&prefix) {
-            // The one that wins alone, or none.
+            // There is only the route that the prefix uses, or none.
             if self.metric(self.table.get(prefix)) == Some(metric) {
                 self.dynamics -= 1;
                 self.update_best(published, prefix, Vec::new(), changed);
@@ -257,7 +260,7 @@ impl Control {
         }
     }
 
-    /// Lets a prefix follow the best of its routes, those of other programs being these.
+    /// Sets the best route of a prefix. `dynamics` are its routes of other programs.
     fn update_best(
         &mut self,
         published: Published<'_>,
@@ -276,8 +279,9 @@ impl Control {
         }
     }
 
-    /// The route that a prefix follows: own addresses and connected networks, then the lowest distance, then
-    /// configured ones before others, then the first or the one with the lowest metric. 0 if there is none.
+    /// The best route of a prefix: own addresses and connected networks first, then the lowest distance, then
+    /// configured routes before others, then the first configured one or the one with the lowest metric. 0 if there is
+    /// none.
     fn best(&self, prefix: Prefix, dynamics: &[u16]) -> u16 {
         let at = self.fixed.partition_point(|(known, _)| *known < prefix);
         if let Some((_, number)) = self.fixed.get(at).filter(|(known, _)| *known == prefix) {
@@ -306,7 +310,7 @@ impl Control {
         &self.statics
     }
 
-    /// Number of the route info that exactly this prefix follows; 0 if there is no such route.
+    /// Number of the route info that exactly this prefix uses; 0 if there is no such route.
     pub fn winner(&self, prefix: Prefix) -> u16 {
         self.table.get(prefix)
     }
@@ -331,13 +335,13 @@ impl Control {
         self.dynamics
     }
 
-    /// Prefixes that lookups know, and deep blocks without any prefix.
+    /// Number of prefixes in the lookup structure, and of deep blocks without any prefix.
     pub fn sizes(&self) -> (usize, usize) {
         (self.table.len(), self.table.deep_blocks().1)
     }
 }
 
-/// Prefixes whose routes are not the same in both lists, which are sorted by prefix.
+/// Prefixes whose routes differ between both lists, which are sorted by prefix.
 fn differing(old: &[Static], new: &[Static]) -> Vec<Prefix> {
     let group = |list: &[Static], prefix: Prefix| {
         list.iter().position(|route| route.prefix() != prefix).unwrap_or(list.len())

@@ -1,4 +1,4 @@
-//! Every route with its state, for people.
+//! Listing of all routes with their state.
 
 use tollway_config::dataplane::RowId;
 
@@ -9,7 +9,7 @@ use super::{Discard, Fib, Prefix};
 /// Origin of a listed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteSource {
-    /// Follows from an address.
+    /// Connected network of an address.
     Connected {
         /// Row of the address.
         address: RowId,
@@ -19,7 +19,7 @@ pub enum RouteSource {
         /// Row of the route.
         row: RowId,
     },
-    /// Another program has made it. Its destination and its metric name it.
+    /// Added by another program. It is identified by destination and metric.
     Dynamic {
         /// Preference among the routes of other programs to the same prefix; lower wins.
         metric: u32,
@@ -41,15 +41,15 @@ pub struct ListedRoute {
     pub source: RouteSource,
     /// Preference; 0 for connected.
     pub distance: u8,
-    /// Lookups find it.
+    /// The route is used by lookups.
     pub active: bool,
     /// The type of a route that forwards nothing.
     pub discard: Option<Discard>,
-    /// Next hop, if it names one.
+    /// Gateway, if it has one.
     pub gateway: Option<u32>,
-    /// Interface row that it leaves by; 0 when it cannot be resolved.
+    /// Row of the out-interface; 0 if the route cannot be resolved.
     pub interface: RowId,
-    /// Source for the router's own packets that it names; 0 without one.
+    /// Preferred source for the router's own packets; 0 without one.
     pub pref_src: u32,
 }
 
@@ -86,7 +86,7 @@ impl Fib {
         }
     }
 
-    /// Tells the configured routes with their state, by destination and then in configured order.
+    /// Calls a function with every configured route and its state, by destination and then in configured order.
     pub fn for_each_static(&self, tell: impl FnMut(&ListedRoute)) {
         self.for_each_static_of(&self.control(), tell);
     }

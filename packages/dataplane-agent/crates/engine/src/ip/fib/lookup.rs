@@ -1,4 +1,4 @@
-//! The results of lookups, and their packed form for lookups without a lock.
+//! Lookup results, and their packed form, which is read without a lock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -29,20 +29,20 @@ pub enum Lookup {
         /// IPv4 address of the gateway.
         gateway: u32,
     },
-    /// Nowhere, as a route says.
+    /// The route discards packets.
     Discard(Discard),
-    /// Nowhere.
+    /// There is no route.
     NoRoute,
 }
 
 /// The action of a route that forwards nothing: its type in rtnetlink(7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Discard {
-    /// Drops them silently.
+    /// Drops packets silently.
     Blackhole,
-    /// Answers them with host unreachable.
+    /// Answers packets with host unreachable.
     Unreachable,
-    /// Answers them with communication administratively prohibited.
+    /// Answers packets with communication administratively prohibited.
     Prohibit,
 }
 
@@ -58,7 +58,8 @@ impl Lookup {
         }
     }
 
-    /// Kind in the bits from 48, interface from 32, gateway or type of route below. 0 is [`Lookup::NoRoute`].
+    /// Packed form: kind in bits 48 and up, interface in bits 32 to 47, gateway or type of discard in bits 0 to 31. 0
+    /// is [`Lookup::NoRoute`].
     fn packed(self) -> u64 {
         let kind = |kind: u64, interface: InterfaceIndex| kind << 48 | u64::from(interface) << 32;
         match self {
@@ -94,17 +95,17 @@ impl Lookup {
 /// A shared next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextHop {
-    /// Result of lookups that lead to it.
+    /// Result of lookups.
     pub lookup: Lookup,
     /// Source for the router's own packets; 0 without one.
     pub source: u32,
 }
 
-/// Numbers that cells can hold.
+/// Number of different values that cells can hold.
 pub const HOPS: usize = 1 << 15;
 
-/// Next hops by number. One that has been published never changes, so that a number read from a cell means
-/// what it meant when it was written there.
+/// Next hops by number. A published next hop never changes, so that a number read from a cell has the meaning that it
+/// had when it was written.
 #[derive(Debug)]
 pub struct NextHops {
     lookups: Box<[AtomicU64; HOPS]>,
@@ -117,7 +118,7 @@ impl NextHops {
         Self { lookups: bytemuck::zeroed_box(), sources: bytemuck::zeroed_box() }
     }
 
-    /// Result of lookups that lead to a number.
+    /// Lookup result of a number.
     #[inline]
     pub fn lookup(&self, number: u16) -> Lookup {
         let slot = &self.lookups[usize::from(number) % HOPS];
@@ -129,7 +130,7 @@ impl NextHops {
         self.sources[usize::from(number) % HOPS].load(Ordering::Relaxed)
     }
 
-    /// Gives a number its meaning, before any cell holds it.
+    /// Publishes the next hop of a number, before any cell holds the number.
     pub fn publish(&self, number: u16, hop: NextHop) {
         self.lookups[usize::from(number) % HOPS].store(hop.lookup.packed(), Ordering::Relaxed);
         self.sources[usize::from(number) % HOPS].store(hop.source, Ordering::Relaxed);

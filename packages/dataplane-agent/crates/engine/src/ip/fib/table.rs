@@ -1,33 +1,33 @@
-//! The writer's side of the cells: which prefixes there are, and the cells that a change of one touches.
+//! The writer's side of the cells: the set of prefixes, and the update of the cells when a prefix changes.
 //!
-//! Prefixes are kept where their cells are: up to /16 in an array, up to /24 in a bucket per /16, longer ones
-//! in a bucket per /24. Within a level a prefix is numbered as in a binary heap (1 is the whole, 2 and 3 its
-//! halves …), so a bucket is a short sorted list of 4-byte entries whose order is that of prefix length.
+//! Prefixes are stored by level, as their cells: up to /16 in an array, up to /24 in a bucket for each /16, longer ones
+//! in a bucket for each /24. Within a level a prefix is numbered as in a binary heap (1 is the whole block, 2 and 3 its
+//! halves …), so a bucket is a short sorted list of 4-byte entries, shorter prefixes first.
 
 use std::collections::BTreeMap;
 
 use super::cells::{BLOCK, Cells, DEEP_PARTS, DEEPER, ROOT};
 
-/// Bits a level resolves below the one above.
+/// Number of address bits that a level resolves.
 const STRIDE: u32 = 8;
 
-/// Prefixes of one block: heap number in the upper half, what it leads to in the lower.
+/// Prefixes of one block: the heap number in the upper half of an entry, the next-hop number in the lower half.
 type Bucket = Vec<u32>;
 
 /// A prefix: network in host order, host bits zero, and length.
 pub type Prefix = (u32, u8);
 
-/// The prefixes with the number, from 1 to 2¹⁵ − 1, that each leads to.
+/// The prefixes with their next-hop numbers, from 1 to 2¹⁵ − 1.
 #[derive(Debug)]
 pub struct RouteTable {
     /// Numbers of prefixes of up to 16 bits, by heap index; 0 is none.
     short: Box<[u16]>,
-    /// Per /16 its place in `middle` plus one, 0 without one.
+    /// For each /16 its index in `middle` plus one; 0 without one.
     index: Box<[u32]>,
     middle: Vec<Bucket>,
-    /// Longer prefixes than 24 bits, by their upper 24 bits.
+    /// Prefixes longer than 24 bits, by their upper 24 bits.
     deep: BTreeMap<u32, Bucket>,
-    /// Deep blocks in use per part.
+    /// Number of deep blocks in use, by part of the address space.
     deep_blocks: Box<[u16]>,
     len: usize,
 }
@@ -45,7 +45,7 @@ fn value(bucket: &[u32], heap: u32) -> u16 {
     search(bucket, heap).ok().and_then(|at| bucket.get(at)).map_or(0, |entry| *entry as u16)
 }
 
-/// Sets or, with 0, removes an entry; returns what was there.
+/// Sets an entry, or removes it if `number` is 0. Returns the former number.
 fn put(bucket: &mut Bucket, heap: u32, number: u16) -> u16 {
     let entry = heap << 16 | u32::from(number);
     match search(bucket, heap) {
@@ -54,7 +54,7 @@ fn put(bucket: &mut Bucket, heap: u32, number: u16) -> u16 {
         Err(at) => {
             if number != 0 {
                 if bucket.len() == bucket.capacity() {
-                    // Most buckets stay small, and there may be sixty thousand.
+                    // Grows slowly: most buckets stay small, and there may be 65,536.
                     bucket.reserve_exact((bucket.len() / 4).max(2));
                 }
                 bucket.insert(at, entry);
@@ -71,7 +71,7 @@ fn covered(heap: u32) -> std::ops::Range<usize> {
     first..first + (BLOCK >> depth)
 }
 
-/// The cells of a block: its own prefixes over the number of the prefix around it.
+/// The cells of a block: the numbers of its own prefixes, elsewhere `base`, the number of the enclosing prefix.
 fn paint(bucket: &[u32], base: u16) -> [u16; BLOCK] {
     let mut cells = [base; BLOCK];
     for entry in bucket {
@@ -127,8 +127,8 @@ impl RouteTable {
         place.checked_sub(1).and_then(|place| self.middle.get(place)).map_or(&[], Vec::as_slice)
     }
 
-    /// Lets a prefix lead to a number, or with 0 takes it out, in the cells too. Returns what it led to
-    /// before. Cells that nothing covers, or only /0, hold 0.
+    /// Sets the number of a prefix, or removes the prefix if `number` is 0, and updates the cells. Returns the former
+    /// number. Cells that are covered by no prefix, or only by /0, hold 0.
     pub fn set(&mut self, cells: &Cells, (network, len): Prefix, number: u16) -> u16 {
         let len = u32::from(len.min(32));
         let before = match len {
@@ -162,7 +162,7 @@ impl RouteTable {
         0
     }
 
-    /// Writes the cells below a prefix that no longer one covers.
+    /// Writes the cells below a prefix that are not covered by a longer one.
     fn paint_short(&mut self, cells: &Cells, heap: u32, number: u16) {
         if heap as usize >= ROOT {
             let network = heap as u16;

@@ -1,5 +1,5 @@
-//! The timers of the neighbour state machine (RFC 4861 §7.3): requests sent again, confirmations that run out, entries
-//! that nobody uses.
+//! The timers of the neighbour state machine (RFC 4861 §7.3): retransmission of requests, expiry of confirmations,
+//! removal of unused entries.
 
 use std::sync::atomic::Ordering;
 
@@ -8,12 +8,12 @@ use tollway_config::protocol::NeighborStatus;
 use super::{ArpRequest, MAX_PROBES, NEGATIVE_TIME, Neighbors, PROBE_INTERVAL, STALE_TIME};
 use crate::time::Now;
 
-/// Shortest distance between two runs of the timers, ns.
+/// Minimum interval of two runs of the timers, ns.
 const AGE_INTERVAL: u64 = 10_000_000;
 
 impl Neighbors {
-    /// Runs the timers that are due; `request` sends the requests. `true` calls all ids back: workers have to
-    /// forget those that they have before their next batch, because many slots are exhausted.
+    /// Runs the timers that are due; `request` sends the requests. Returns `true` if all ids have become invalid,
+    /// because many slots are exhausted: workers must drop their cached ids before their next batch.
     #[must_use]
     pub fn age(&self, now: Now, mut request: impl FnMut(ArpRequest)) -> bool {
         if now.0 < self.next_due() {
@@ -39,8 +39,8 @@ impl Neighbors {
                         entry.status = NeighborStatus::Failed;
                         entry.due = now.0.saturating_add(NEGATIVE_TIME);
                     }
-                    // A confirmed station that fell silent is asked for by broadcast at once: it may
-                    // have come back with another link-layer address.
+                    // The entry of a station that no longer answers is removed, so that the next packet asks by
+                    // broadcast: the station may have another link-layer address now.
                     NeighborStatus::Probe | NeighborStatus::Failed => {
                         self.forget(table, index);
                         continue;
@@ -62,7 +62,7 @@ impl Neighbors {
                 next = next.min(entry.due);
             }
         }
-        // Every run looks at all entries, so timers that are close to each other share one.
+        // Every run checks all entries, so timers that are close to each other share a run.
         let soonest = now.0.saturating_add(AGE_INTERVAL);
         let called_back = table.renumber(now);
         if let Some((_, until)) = &table.quarantined {

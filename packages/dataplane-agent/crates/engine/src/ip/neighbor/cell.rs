@@ -8,16 +8,16 @@ use crate::ids::AdjacencyId;
 /// The 48 bits of a cell that hold the link-layer address.
 const MAC_MASK: u64 = (1 << 48) - 1;
 
-/// State in the cell, as far as the packet path distinguishes it.
+/// State of a neighbour, as far as the packet path distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adjacency {
     /// The address is known and needs no attention.
     Ready([u8; 6]),
     /// The address is known but must be confirmed: use it, and call [`Neighbors::resolve`](super::Neighbors::resolve).
     Stale([u8; 6]),
-    /// Being asked for.
+    /// The address is being resolved.
     Incomplete,
-    /// Does not answer.
+    /// The neighbour does not answer.
     Failed,
     /// The slot belongs to another neighbour now.
     Gone,
@@ -28,7 +28,7 @@ pub enum Adjacency {
 pub(super) struct Cell(pub(super) u64);
 
 impl Cell {
-    /// The word of a neighbour whose slot has been used `reuse` times before.
+    /// The cell of a neighbour whose slot has been used `reuse` times before.
     pub(super) fn new(mac: [u8; 6], status: NeighborStatus, reuse: u16) -> Self {
         let [a, b, c, d, e, f] = mac;
         let mac = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
@@ -42,7 +42,7 @@ impl Cell {
         };
         Self(u64::from(reuse & 0xfff) << 52 | status << 48 | mac)
     }
-    /// The state as packets see it; [`Adjacency::Gone`] when the slot belongs to another neighbour now.
+    /// The state for the packet path; [`Adjacency::Gone`] if the slot belongs to another neighbour now.
     #[inline]
     pub(super) fn adjacency(self, id: AdjacencyId) -> Adjacency {
         if (self.0 >> 52) as u32 != id >> INDEX_BITS {

@@ -5,11 +5,11 @@ use arrayvec::ArrayVec;
 use crate::ids::AdjacencyId;
 use crate::packet::Packet;
 
-/// Packets held per neighbour; a further one replaces the oldest.
+/// Maximum number of packets held for a neighbour; a further one replaces the oldest.
 pub const PER_NEIGHBOR: usize = 3;
-/// Neighbours that may have packets waiting, per worker.
+/// Maximum number of neighbours with held packets, per worker.
 pub const NEIGHBORS: usize = 512;
-/// Interval at which a worker looks for addresses that came in, ns.
+/// Interval at which a worker checks whether addresses have been resolved, ns.
 pub const POLL_INTERVAL: u64 = 1_000_000;
 
 /// The packets that wait for the link-layer address of one neighbour.

@@ -8,13 +8,13 @@ use tollway_config::protocol::NeighborStatus;
 use super::NeighborKey;
 use crate::time::Now;
 
-/// Entries that have not answered that an interface may have in any case, however small the table.
+/// Number of unanswered entries that an interface may always have, regardless of the size of the table.
 const UNCONFIRMED: usize = 64;
 
-/// Time for which exhausted slots stay unused after all ids were invalidated, ns: no batch of packets takes as long.
+/// Time for which exhausted slots stay unused after all ids were invalidated, ns: no batch of packets takes this long.
 pub(super) const RENUMBER_TIME: u64 = 60_000_000_000;
-/// Exhausted slots at which all ids are invalidated. With the fastest change of neighbours
-/// that a table of 16,384 allows that is once in an hour.
+/// Number of exhausted slots at which all ids are invalidated. With the fastest change of neighbours that a table of
+/// 16,384 entries allows, this happens once an hour.
 const RENUMBER: usize = if cfg!(test) { 16 } else { 4096 };
 
 /// A neighbour, as the state machine keeps it.
@@ -40,7 +40,7 @@ pub(super) struct NeighborEntry {
     pub confirmed: bool,
 }
 
-/// The entries, and which slots are free.
+/// The entries and the free slots.
 #[derive(Debug, Default, Clone)]
 pub(super) struct NeighborTable {
     /// Slots by interface and address.
@@ -49,7 +49,7 @@ pub(super) struct NeighborTable {
     pub entries: Vec<NeighborEntry>,
     /// Free slots.
     pub free: Vec<u32>,
-    /// Free slots whose reuses are used up.
+    /// Free slots whose reuse number is exhausted.
     pub exhausted: Vec<u32>,
     /// Exhausted slots after the ids were invalidated, and when they may be used again, ns.
     pub quarantined: Option<(Vec<u32>, u64)>,
@@ -62,16 +62,16 @@ pub(super) struct NeighborTable {
 }
 
 impl NeighborTable {
-    /// Whether there is no room for another neighbour of an interface. In a table that is half full an interface may not
-    /// have more than a quarter of it in entries that have not answered: a scan of the addresses behind one interface
-    /// leaves room for the neighbours at the others.
+    /// Whether there is no room for another neighbour of an interface. Once the table is half full, unanswered entries
+    /// of an interface may take at most a quarter of it, so that a scan of the addresses behind one interface leaves
+    /// room for the neighbours of the others.
     pub fn is_full(&self, interface: RowId, limit: u32) -> bool {
         let (limit, used) = (limit as usize, self.index.len());
         let unconfirmed = || self.unconfirmed.get(&interface).copied().unwrap_or(0);
         used >= limit || used >= limit / 2 && unconfirmed() >= (limit / 4).max(UNCONFIRMED)
     }
 
-    /// Counts an entry among those that have not answered, or takes it out.
+    /// Adds an entry to, or removes it from, the count of unanswered entries.
     pub fn count_unconfirmed(&mut self, interface: RowId, added: bool) {
         let count = self.unconfirmed.entry(interface).or_default();
         *count = if added { *count + 1 } else { count.saturating_sub(1) };

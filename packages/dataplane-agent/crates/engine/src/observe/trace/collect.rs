@@ -1,4 +1,4 @@
-//! Putting the workers' records together: which traces run, and what each has noted.
+//! Collects the records of the workers: the running traces, and the packets that each has recorded.
 
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
 
@@ -6,11 +6,11 @@ use super::{Filters, PacketFilter, TRACES, TraceBuffer, TraceRecord, text};
 use crate::firewall::marks::MarkNames;
 use crate::time::Now;
 
-/// Most packets of a trace.
+/// Maximum number of packets of a trace.
 pub const MAX_PACKETS: u32 = 10_000;
 /// A trace ends when it has not been read for this time, ns.
 pub const LIFE: u64 = 30_000_000_000;
-/// Longest time to wait for the rest of a packet that waits or is between workers, ns.
+/// Maximum time to wait for further parts of a packet that waits or is between workers, ns.
 const HELD_TIMEOUT_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
@@ -24,13 +24,13 @@ struct Trace {
     asked: Now,
 }
 
-/// A packet that may go on.
+/// A packet of which further parts may follow.
 #[derive(Debug)]
 struct Open {
     id: u32,
     traces: u8,
     since: Now,
-    /// The part that comes next.
+    /// Number of the next part.
     next: u8,
     packet: TracedPacket,
 }
@@ -40,9 +40,9 @@ struct Open {
 pub struct Noted {
     /// Oldest first.
     pub packets: Vec<TracedPacket>,
-    /// No more will come.
+    /// No further packets will be recorded.
     pub done: bool,
-    /// Packets that there was no room for.
+    /// Number of packets for which there was no room.
     pub lost: u64,
 }
 
@@ -51,13 +51,13 @@ pub struct Noted {
 pub struct Collector {
     traces: [Option<Trace>; TRACES],
     open: Vec<Open>,
-    /// Parts of packets whose beginning another worker has not given yet.
+    /// Parts of packets whose first part has not been collected yet.
     early: Vec<TraceRecord>,
     last_id: u64,
 }
 
 impl Collector {
-    /// Begins a trace of at most so many packets; `None` when as many run as may.
+    /// Starts a trace of at most `packets` packets. Returns its id; `None` if the maximum number of traces is running.
     pub fn start(&mut self, filter: &TraceFilter, packets: u32, now: Now) -> Option<u64> {
         let place = self.traces.iter_mut().find(|place| place.is_none())?;
         self.last_id += 1;
@@ -81,7 +81,7 @@ impl Collector {
         })
     }
 
-    /// Whether workers have something to note, or packets are still expected.
+    /// Whether workers have to record packets, or further parts of packets are expected.
     pub fn is_running(&self) -> bool {
         !self.open.is_empty() || self.filters().iter().any(Option::is_some)
     }
@@ -117,8 +117,8 @@ impl Collector {
         }
     }
 
-    /// Takes what the workers have noted since the last call. `wall_ms` is the wall clock at `now`,
-    /// milliseconds since 1970.
+    /// Adds the records of the workers since the last call. `wall_ms` is the wall clock at `now`, milliseconds since
+    /// 1970.
     pub fn add<'a>(
         &mut self,
         buffers: impl IntoIterator<Item = &'a TraceBuffer>,
@@ -161,7 +161,7 @@ impl Collector {
         self.close_finished(now);
     }
 
-    /// Numbers the packets that are complete, and gives them to their traces.
+    /// Numbers the packets that are complete, and adds them to their traces.
     fn close_finished(&mut self, now: Now) {
         let open = std::mem::take(&mut self.open);
         let is_finished = |open: &Open| {

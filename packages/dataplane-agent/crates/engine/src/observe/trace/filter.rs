@@ -59,8 +59,8 @@ impl PacketFilter {
         self.dropped
     }
 
-    /// Whether a packet that came in on an interface row (0 for one of the router) is described, in one
-    /// direction or the other. What names neither addresses nor ports has no other direction.
+    /// Whether the filter matches a packet that was received on an interface row (0 for a packet of the router), in
+    /// this or in the reverse direction. A filter without addresses and ports has no reverse direction.
     pub(crate) fn describes(&self, tuple: &Tuple, in_interface: RowId) -> bool {
         let here = self.in_interface.is_none_or(|row| row == in_interface);
         let directed =

@@ -1,13 +1,12 @@
-//! What becomes of a packet, stage by stage.
+//! Packet traces: the decision about a packet at each stage.
 //!
-//! Stages know nothing of traces. After each of them `pipeline::trace_packets` compares what is known of the
-//! packets that a [`PacketFilter`] describes with what was known before it, and writes the difference down. So a
-//! trace cannot change the way of a packet, and says what really happened. Without a trace a stage costs
-//! one branch per batch more.
+//! The stages do not know about traces. After each stage `pipeline::trace_packets` compares the metadata of packets
+//! that match a [`PacketFilter`] with that before the stage, and records the difference. So a trace cannot affect a
+//! packet, and records what really happened. Without a trace a stage costs one more branch per batch.
 //!
-//! [`TraceRecord`]s lie in a [`TraceBuffer`] that the control thread makes, exchanges for an empty one from
-//! time to time, and reads ([`text`] puts them into words). Packets for which it has no room count as lost.
-//! A packet carries its number through waiting and to other workers, so that its parts can be joined.
+//! [`TraceRecord`]s are in a [`TraceBuffer`], which the control thread creates, from time to time exchanges for an
+//! empty one, and reads ([`text`] converts records to sentences). Packets for which it has no room count as lost. A
+//! packet keeps its id while it waits and when it is handed over to other workers, so that its parts can be joined.
 
 pub mod collect;
 mod filter;
@@ -29,13 +28,13 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::time::Now;
 use waiting::WaitingPackets;
 
-/// Most traces at a time.
+/// Maximum number of traces at a time.
 pub const TRACES: usize = tollway_config::protocol::MAX_TRACES;
 /// Filters of the traces that run, by place.
 pub type Filters = [Option<PacketFilter>; TRACES];
-/// Packets that a buffer holds.
+/// Number of packets that a buffer can hold.
 pub const RECORDS: usize = 512;
-/// Steps and rows for which a record has memory from the start.
+/// Number of steps and rows for which a record reserves memory.
 const STEPS: usize = 20;
 
 /// Decision of a stage about a packet.
@@ -60,7 +59,7 @@ pub enum Decision {
     FragmentKnown,
     /// The flow cache forwards it.
     FromCache {
-        /// Rules from one on were asked all the same.
+        /// Rules from the resume point on were evaluated nevertheless.
         resumed: bool,
         /// New source, if it is translated.
         source: Option<(Addr, u16)>,
@@ -69,7 +68,7 @@ pub enum Decision {
     },
     /// The flow cache would forward it; the decisions of the other stages follow.
     Cached {
-        /// Rules from one on would be asked all the same.
+        /// Rules from the resume point on would be evaluated nevertheless.
         resumed: bool,
     },
     /// The other stages decide.
@@ -94,11 +93,11 @@ pub enum Decision {
     NotTranslated,
     /// For the router itself.
     ToRouter,
-    /// For everybody on a network.
+    /// For all stations of a network: broadcast or multicast.
     ToAll,
     /// Out of an interface.
     Routed {
-        /// The neighbour it goes to.
+        /// The next hop.
         next_hop: Addr,
         /// The neighbour is the destination itself.
         direct: bool,
@@ -122,7 +121,7 @@ pub enum Decision {
     Decided {
         /// Belongs to a connection.
         tracked: bool,
-        /// Why packets after it are not cached; `None`: they are.
+        /// Why later packets are not cached; `None` if they are.
         uncached: Option<SlowReason>,
     },
     /// Given to the router's services.
@@ -162,7 +161,7 @@ pub struct Mangled {
 }
 
 impl Mangled {
-    /// Between two moments.
+    /// Difference between the metadata before and after a stage.
     pub(crate) fn between(before: &Meta, after: &Meta) -> Self {
         let changed = |before: Mark, after: Mark| (before != after).then_some(after);
         Self {
@@ -185,16 +184,16 @@ pub struct StageDecision {
     pub rows: u16,
 }
 
-/// A packet's way through one worker, or a part of it.
+/// The path of a packet through one worker, or a part of it.
 #[derive(Debug, Clone)]
 pub struct TraceRecord {
     /// Number of the packet, the same in each part.
     pub id: u32,
-    /// Place among the parts. The first is 0; what follows is known only there.
+    /// Number of the part. The first is 0; the fields below are filled in only for the first part.
     pub part: u8,
-    /// Traces that want it, a bit by place.
+    /// Traces that record the packet, a bit for each.
     pub traces: u8,
-    /// When.
+    /// Time of the batch in which the record began.
     pub at: Now,
     /// Worker.
     pub worker: u32,
@@ -208,7 +207,7 @@ pub struct TraceRecord {
     pub segments: u32,
     /// The flow cache forwarded it.
     pub fast: bool,
-    /// Why the flow cache did not, or not alone.
+    /// Why the flow cache did not forward it, or not without evaluating rules.
     pub slow: Option<SlowReason>,
     /// Decisions of the stages.
     pub steps: Vec<StageDecision>,
@@ -244,7 +243,7 @@ impl TraceRecord {
         }
     }
 
-    /// Makes the record usable for another packet.
+    /// Clears the record for another packet.
     pub(crate) fn clear(&mut self) {
         self.steps.clear();
         self.rows.clear();
@@ -261,7 +260,7 @@ impl TraceRecord {
     }
 }
 
-/// Memory for the packets that one worker notes.
+/// Memory for the packets that one worker records.
 #[derive(Debug)]
 pub struct TraceBuffer {
     /// Records of packets, in the order of their arrival.
@@ -279,7 +278,7 @@ impl Default for TraceBuffer {
 }
 
 impl TraceBuffer {
-    /// For so many packets.
+    /// A buffer for `packets` packets.
     pub(crate) fn with_room(packets: usize) -> Self {
         Self {
             records: Vec::with_capacity(packets),
@@ -293,12 +292,12 @@ impl TraceBuffer {
         &self.records
     }
 
-    /// Packets that there was no room for, by trace.
+    /// Number of packets for which there was no room, by trace.
     pub fn lost(&self) -> [u64; TRACES] {
         self.lost
     }
 
-    /// Empties it for use anew.
+    /// Empties the buffer for reuse.
     pub fn clear(&mut self) {
         self.blank.append(&mut self.records);
         self.lost = [0; TRACES];
@@ -314,9 +313,9 @@ pub(crate) struct Tracer {
     pub(crate) buffer: TraceBuffer,
     /// Records of packets that are in the batch.
     pub(crate) live: Vec<TraceRecord>,
-    /// Position at which the next packet is looked for.
+    /// Index at which the search for the next packet's record begins.
     pub(crate) cursor: usize,
-    /// NAT rules that matched in the stage that runs.
+    /// NAT rules that matched in the current stage.
     pub(crate) nat: Vec<(ConnRef, RowId)>,
     /// Packets that wait in queues of this worker.
     pub(crate) waiting: WaitingPackets,
@@ -335,17 +334,17 @@ impl Tracer {
         }
     }
 
-    /// Uses other filters; what was noted stays.
+    /// Changes the filters; records are kept.
     pub fn set_filters(&mut self, filters: Filters) {
         self.filters = filters;
     }
 
-    /// Gives away what was noted, and goes on with an empty buffer.
+    /// Returns the buffer with its records, and continues with an empty one.
     pub fn exchange(&mut self, buffer: TraceBuffer) -> TraceBuffer {
         std::mem::replace(&mut self.buffer, buffer)
     }
 
-    /// Ends the traces; gives the buffer back.
+    /// Ends tracing and returns the buffer.
     pub fn into_buffer(self) -> TraceBuffer {
         self.buffer
     }

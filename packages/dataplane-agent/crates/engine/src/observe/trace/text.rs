@@ -1,4 +1,4 @@
-//! What a trace says, in words.
+//! Converts trace records to sentences.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::{DropReason, Verdict};
 
-/// A packet from the first part that is known of it. `time_ms` is the wall clock of that part.
+/// Creates a packet from its first known part. `time_ms` is the wall clock of that part.
 pub fn packet(record: &TraceRecord, number: u64, time_ms: u64, names: &MarkNames) -> TracedPacket {
     let mut packet = TracedPacket {
         number,
@@ -51,7 +51,7 @@ pub fn join(packet: &mut TracedPacket, record: &TraceRecord, names: &MarkNames) 
         });
     }
     packet.worker = record.worker;
-    // One that its queue drops after all was to leave by what it waited for.
+    // If its queue drops the packet, this is the interface by which it was to leave.
     if record.out_interface != 0 {
         packet.out_interface = record.out_interface;
     }
@@ -127,10 +127,10 @@ pub fn sentence(decision: &Decision, names: &MarkNames) -> String {
     }
 }
 
-/// A sentence as the rest of another one.
+/// A sentence in the form in which it continues another one: without full stop, with a lower-case first letter.
 fn lower(text: &str) -> String {
     let mut text = text.trim_end_matches('.').to_owned();
-    // Names in capitals stay.
+    // Acronyms stay in upper case.
     let second_is_small = text.chars().nth(1).is_some_and(|second| !second.is_uppercase());
     if second_is_small && let Some(first) = text.get_mut(..1) {
         first.make_ascii_lowercase();

@@ -1,13 +1,13 @@
-//! Traced packets in queues. What waits there has few bytes of its own, so it keeps only a tag; the rest is here.
+//! Traced packets in queues. A waiting packet has room only for a tag; the rest of its trace state is here.
 
 use std::collections::VecDeque;
 
 use crate::packet::verdict::DropReason;
 use crate::time::Now;
 
-/// Number of waiting packets that are remembered; the rest of the path of older ones is not recorded.
+/// Maximum number of waiting packets whose trace state is kept; the rest of the path of older ones is not recorded.
 const KNOWN: usize = 4096;
-/// Number of ends of packets that are kept until they are taken.
+/// Maximum number of dropped packets that are kept until they are taken.
 const ENDS: usize = 1024;
 
 /// Tag of a packet while it waits, from its number in traces (or its tag): 0 when no trace wants it.
@@ -28,7 +28,7 @@ pub(crate) struct WaitingPacket {
     pub id: u32,
     /// Parts of its path that the trace has already.
     pub part: u8,
-    /// When it began to.
+    /// When it began to wait.
     pub since: Now,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct WaitingPacket {
 pub(crate) struct WaitingPackets(VecDeque<WaitingPacket>);
 
 impl WaitingPackets {
-    /// A packet begins to wait.
+    /// Adds a packet that begins to wait.
     pub fn push(&mut self, packet: WaitingPacket) {
         if self.0.len() >= KNOWN {
             self.0.pop_front();
@@ -45,19 +45,19 @@ impl WaitingPackets {
         self.0.push_back(packet);
     }
 
-    /// The packet of this tag waits no longer.
+    /// Removes the packet with this tag, which no longer waits.
     pub fn take(&mut self, tag: u16) -> Option<WaitingPacket> {
         let at = self.0.iter().position(|packet| self::tag(packet.id) == tag)?;
         self.0.remove(at)
     }
 }
 
-/// Tags of traced packets that ended where they waited, and why.
+/// Tags of traced packets that were dropped or answered while they waited, and the reason.
 #[derive(Debug, Default)]
 pub(crate) struct Ended(Vec<(u16, DropReason)>);
 
 impl Ended {
-    /// A packet ended.
+    /// Notes a packet that was dropped or answered.
     #[inline]
     pub fn note(&mut self, tag: u16, reason: DropReason) {
         if tag != 0 {
@@ -67,14 +67,14 @@ impl Ended {
 
     #[cold]
     fn keep(&mut self, tag: u16, reason: DropReason) {
-        // Without a trace they are not taken.
+        // Without a trace nothing takes them.
         if self.0.len() >= ENDS {
             self.0.clear();
         }
         self.0.push((tag, reason));
     }
 
-    /// Takes what was noted.
+    /// Takes the noted packets.
     pub fn take(&mut self) -> Vec<(u16, DropReason)> {
         std::mem::take(&mut self.0)
     }

@@ -82,7 +82,7 @@ pub(super) enum MarkRead {
 
 /// The interface of a matcher's file. Items with a default are implemented only where they differ.
 pub(super) trait Condition: Sized {
-    /// Inputs of the outcome beside the flow.
+    /// Dependencies of the outcome other than the flow.
     const DEPENDS_ON: Depends;
     /// When a rule evaluates it.
     const ORDER: EvaluationOrder =
@@ -163,7 +163,7 @@ macro_rules! matchers {
                 }
             }
 
-            /// Inputs of the outcome beside the flow.
+            /// Dependencies of the outcome other than the flow.
             pub fn depends_on(&self) -> Depends {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(_) => $file::$condition::DEPENDS_ON,)*
