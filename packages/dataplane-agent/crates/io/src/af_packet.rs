@@ -1,5 +1,5 @@
-//! A netdev by packet socket (packet(7)) with virtio-net headers, so that super-frames and partial
-//! checksums of local stacks pass as they are.
+//! A netdev by packet socket (packet(7)) with virtio-net headers, so that super-frames and partial checksums of local
+//! stacks pass unchanged.
 
 use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -44,7 +44,7 @@ pub struct AfPacketPort {
 pub enum Receive {
     /// By a memory-mapped ring, if the kernel grants one.
     Ring,
-    /// From the socket's queue: a system call for every 64 frames, and none that stops all others.
+    /// From the socket's queue: a system call for every 64 frames, but no frame can block the others.
     Queue,
 }
 
@@ -53,7 +53,7 @@ pub enum Receive {
 pub struct Sockets {
     /// In the order of the workers.
     pub ports: Vec<AfPacketPort>,
-    /// Why there is only one although more were asked for.
+    /// Why there is only one socket although more were requested.
     pub fanout_refused: Option<std::io::Error>,
 }
 

@@ -1,9 +1,8 @@
-//! Claiming netdevs from the kernel, and giving them back as they were.
+//! Claims netdevs from the kernel, and restores them.
 //!
-//! A claimed netdev has no addresses, no IPv6, and an nft `netdev` chain that drops everything on
-//! ingress; packet sockets see frames before it, the kernel's protocols after it, so they neither answer
-//! nor forward. What was taken away is written to a record first, so that the next start can give it
-//! back if this process is killed.
+//! A claimed netdev has no addresses, no IPv6, and an nft `netdev` chain that drops everything on ingress; packet
+//! sockets see frames before it, the kernel's protocols after it, so they neither answer nor forward. The former state
+//! is written to a record first, so that the next start can restore it if this process is killed.
 
 mod eligibility;
 mod error;
@@ -49,11 +48,11 @@ struct Noted {
 }
 
 impl Claim {
-    /// Claims `netdevs`. `instance` tells apart several agents of one machine; `records` is the directory
-    /// for what must be restored. Netdevs that an agent of this instance claimed before and did not give
-    /// back are given back first, unless they are claimed again. One that is not there is claimed by [`Self::take_one`]
-    /// when it comes: a router that is started again without it is one under which it has vanished. So is one that was
-    /// claimed before and cannot be now: a VLAN whose device is down does not go up, another device may have its name.
+    /// Claims `netdevs`. `instance` distinguishes several agents of one machine; `records` is the directory of the
+    /// records. Netdevs that an agent of this instance claimed before and did not restore are restored first, unless
+    /// they are claimed again. A netdev that does not exist is claimed by [`Self::take_one`] when it appears: a start
+    /// without it is treated like its disappearance. The same applies to a netdev that was claimed before and cannot be
+    /// claimed now: a VLAN whose device is down cannot be set up, or another device may have its name.
     ///
     /// # Errors
     /// When a netdev that was not claimed before is unfit, carries the default route or the caller's SSH session and
@@ -73,8 +72,8 @@ impl Claim {
                 return Err(ClaimError::refused(netdev, "it is named twice"));
             }
             if claim.record(netdev).is_some() {
-                // It was fit when it was claimed; whatever has become of it, the others go on. Without its name it is missing,
-                // and the caller tries again.
+                // The netdev was eligible when it was claimed; the others continue in any case. Without its name it
+                // counts as missing, and the caller retries.
                 let _ = claim.keep_name(netdev, &mut links);
             } else if let Some(link) = links.iter().find(|link| link.name == *netdev) {
                 check(link, &links, take_over)?;
@@ -86,7 +85,7 @@ impl Claim {
             match claim.take_one(netdev) {
                 Ok(()) => {}
                 Err(ClaimError::Missing(_)) => claim.missing.push(netdev.clone()),
-                // Released, the netdevs would be the kernel's, which would forward without the router's rules.
+                // If they were released, the kernel would forward their packets without the router's rules.
                 Err(_) if was_claimed => {}
                 Err(error) => {
                     // The records say what to undo; the first error is the one to report.
@@ -98,8 +97,8 @@ impl Claim {
         Ok(claim)
     }
 
-    /// Whether [`Self::take`] would claim `netdevs` once those that an agent with these `records` has claimed have been
-    /// given back. Touches nothing.
+    /// Whether [`Self::take`] would claim `netdevs` once the netdevs that an agent with these `records` has claimed
+    /// have been restored. Changes nothing.
     ///
     /// # Errors
     /// As [`Self::take`], of netdevs that were claimed before, too.
@@ -115,7 +114,7 @@ impl Claim {
         Ok(())
     }
 
-    /// Knows what is on record of netdevs of this boot and this network namespace.
+    /// Reads the records of netdevs of this boot and this network namespace.
     fn new(netdevs: &[String], instance: &str, records: &Path) -> Self {
         let claim = Self {
             netdevs: netdevs.to_vec(),
@@ -133,7 +132,7 @@ impl Claim {
         claim
     }
 
-    /// Netdevs that were not there when the others were claimed.
+    /// Netdevs that did not exist when the others were claimed.
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
@@ -192,7 +191,7 @@ impl Claim {
         let device = device(link.ok_or_else(|| ClaimError::Missing(netdev.to_owned()))?);
         match self.record(netdev) {
             None => self.save(netdev, observe(netdev)?),
-            // It came back as another device.
+            // The netdev has reappeared as another device.
             Some(record) if record.device != device => self.save(netdev, Record { device, ..record }),
             Some(_) => {}
         }
@@ -228,7 +227,7 @@ impl Claim {
         Ok(Some(other))
     }
 
-    /// Notes what a netdev is like, in memory, and on disk if that can be.
+    /// Records the state of a netdev in memory, and on disk if possible.
     fn save(&self, netdev: &str, record: Record) {
         let path = self.record_path(netdev);
         let temporary = path.with_extension("new");
@@ -242,8 +241,8 @@ impl Claim {
         self.noted().insert(netdev.to_owned(), Noted { record, is_on_disk });
     }
 
-    /// Prepares a claimed netdev for AF_XDP, which carries neither frames that were merged nor tags that were
-    /// taken off, or for packet sockets, which carry both: then it merges and takes off as it did before.
+    /// Prepares a claimed netdev for AF_XDP, which supports neither merged frames (GRO) nor stripped VLAN tags, or for
+    /// packet sockets, which support both: then the former settings are restored.
     pub fn set_frames_as_received(&self, netdev: &str, as_received: bool) {
         let Some(record) = self.record(netdev) else { return };
         for (feature, before) in [(GRO, record.gro), (RX_VLAN, record.vlan)] {
@@ -295,7 +294,7 @@ impl Claim {
         result
     }
 
-    /// Gives every netdev back as it was. Returns what could not be; the rest is tried all the same.
+    /// Restores every netdev. Returns the errors; the other netdevs are restored nevertheless.
     pub fn release(&self) -> Vec<ClaimError> {
         let restored = self.netdevs.iter().map(|netdev| self.restore(netdev));
         let mut errors: Vec<_> = restored.filter_map(Result::err).collect();
@@ -303,10 +302,10 @@ impl Claim {
         errors
     }
 
-    /// Restores netdevs that are on record and not about to be claimed again. Returns what could not be.
+    /// Restores netdevs that have a record and are not claimed again. Returns the errors.
     fn restore_leftovers(&self, again: &[String]) -> Vec<ClaimError> {
         for name in self.files() {
-            // A power cut: nothing is claimed any more.
+            // The record is from before a reboot: nothing is claimed any more.
             if is_temporary(&name) || self.saved(&name).is_some_and(|record| !record.is_of_here()) {
                 let _ = fs::remove_file(self.record_path(&name));
             }
@@ -326,7 +325,7 @@ impl Claim {
         let restored = present.map_or(Ok(()), |link| restore::restore(link, netdev, &record));
         self.noted().remove(netdev);
         let path = self.record_path(netdev);
-        // There is none of what could not be noted, nor where the folder has gone.
+        // There is no file if the record could not be written, or if the folder was removed.
         match fs::remove_file(&path) {
             Err(error) if path.exists() => {
                 let difference = format!("{} stays", path.display());

@@ -77,7 +77,7 @@ impl TickOrigin {
         Tsc.cycles().saturating_sub(self.ticks)
     }
 
-    /// Ticks per second, better the longer ago the origin is; 10 ms give a part in a thousand.
+    /// Ticks per second. The accuracy grows with the time since the origin; after 10 ms it is about 10⁻³.
     pub fn hz(&self) -> u64 {
         let ns = now().0.saturating_sub(self.ns).max(1);
         (u128::from(self.ticks()) * 1_000_000_000 / u128::from(ns)) as u64

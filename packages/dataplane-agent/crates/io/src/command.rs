@@ -1,4 +1,4 @@
-//! Running `ip` and `nft`, for what is rare and need not be fast.
+//! Runs `ip` and `nft`, for rare operations that need not be fast.
 
 use std::fmt;
 use std::io::Write;

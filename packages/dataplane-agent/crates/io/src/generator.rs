@@ -1,9 +1,9 @@
 //! The network around a router on memory ports: hosts on one side, servers on the other, and steady, bounded traffic
 //! between them.
 //!
-//! Both sides see nothing but frames. The hosts have addresses in 192.168.88.0/24 and ask for a gateway at
-//! 192.168.88.1 by ARP on every port; where it answers, they are. Behind the other port is a provider that answers ARP
-//! for every address, ping, UDP requests, and TCP connections.
+//! Both sides know only frames. The hosts have addresses in 192.168.88.0/24 and send ARP requests for a gateway at
+//! 192.168.88.1 on every port; they are on the port on which it answers. Behind the other port is a provider that
+//! answers ARP for every address, ping, UDP requests, and TCP connections.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ const SHORTEST: usize = 60;
 const DNS: u16 = 53;
 /// Payload of a full TCP segment, bytes.
 const SEGMENT: usize = 1460;
-/// A connection that has received nothing for so long is forgotten, ticks.
+/// A connection that has received nothing for this time is removed, ticks.
 const IDLE_TIMEOUT: u64 = 3 * TICKS_PER_SECOND;
 
 /// A host's TCP connection.
@@ -127,7 +127,7 @@ impl Generator {
         Ok((generator, ends))
     }
 
-    /// Starts it on a thread of its own.
+    /// Starts the generator on a new thread.
     ///
     /// # Errors
     /// When there is no thread left.
@@ -297,7 +297,7 @@ impl Generator {
         self.send(port, ends.into(), ICMP, icmp::HEADER + body, |message| header.emit(message));
     }
 
-    /// Whatever is behind the provider answers.
+    /// Answers a packet for the servers behind the provider.
     fn at_server(&mut self, port: usize, packet: &Packet<'_>) {
         let bytes = packet.payload();
         let (src, dst) = (packet.src_addr(), packet.dst_addr());
@@ -339,7 +339,7 @@ impl Generator {
         }
     }
 
-    /// A host's connections go on.
+    /// Handles a packet for a host: continues its connections.
     fn at_host(&mut self, port: usize, packet: &Packet<'_>) {
         if packet.protocol() != TCP {
             return;

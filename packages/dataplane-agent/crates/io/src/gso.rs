@@ -9,7 +9,7 @@ use tollway_engine::packet::frame::{Frame, Gso, VnetState};
 use tollway_wire::transport::TransportHeader;
 use tollway_wire::{field, ipv4, tcp, udp};
 
-/// Brings the state of a received super-frame in order. `false` when its headers do not fit the kind of
+/// Corrects the offload state of a received super-frame. Returns `false` if its headers do not fit the kind of
 /// segmentation, so that it cannot be forwarded.
 #[inline]
 pub fn normalise<F: Frame>(frame: &mut F, state: &mut VnetState) -> bool {

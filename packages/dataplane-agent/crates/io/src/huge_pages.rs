@@ -1,4 +1,4 @@
-//! Huge pages for tables: an allocator to be made the global one.
+//! Huge pages for tables: a global allocator.
 //!
 //! A table of some ten thousand connections is spread over thousands of 4 KiB pages, more than the TLB has entries; every
 //! packet of a random flow then costs page walks. The engine allocates its tables as plain vectors, so the process's

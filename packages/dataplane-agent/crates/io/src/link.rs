@@ -97,7 +97,7 @@ impl LinkMonitor {
         }
     }
 
-    /// Every netdev there is.
+    /// All netdevs.
     ///
     /// # Errors
     /// When the kernel does not answer.

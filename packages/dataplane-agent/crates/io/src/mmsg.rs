@@ -90,7 +90,7 @@ impl MmsgBuffers {
                 slot.frame = pool.take_head();
             }
             let Some(frame) = &mut slot.frame else { return index };
-            // A slot without a tail gets one as soon as there are some: without it a super-frame does not fit.
+            // A slot without a tail gets one as soon as tails are available: without a tail a super-frame does not fit.
             pool.add_tail(frame);
             let (head, tail) = frame.receive_spans();
             let header = vector(slot.vnet.as_mut_ptr(), VNET_HEADER);
@@ -286,7 +286,7 @@ fn gather(header: &mut [u8; VNET_HEADER], vectors: &mut [libc::iovec; 3], frame:
     }
 }
 
-/// The tag that the kernel took off the frame, as it was on the wire (packet(7), `PACKET_AUXDATA`).
+/// The VLAN tag that the kernel has stripped from the frame, in wire format (packet(7), `PACKET_AUXDATA`).
 fn vlan_tag(header: &libc::msghdr) -> Option<[u8; 4]> {
     // SAFETY: the kernel filled the control buffer that `header` describes; CMSG_FIRSTHDR checks lengths.
     let control = unsafe { libc::CMSG_FIRSTHDR(header).as_ref()? };
@@ -299,7 +299,7 @@ fn vlan_tag(header: &libc::msghdr) -> Option<[u8; 4]> {
     vlan_tag_bytes(auxiliary.tp_status, auxiliary.tp_vlan_tpid, auxiliary.tp_vlan_tci)
 }
 
-/// The tag that a packet socket reports beside a frame with this status.
+/// The VLAN tag that a packet socket reports for a frame with this status.
 #[inline]
 pub(crate) fn vlan_tag_bytes(status: u32, tpid: u16, tci: u16) -> Option<[u8; 4]> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {

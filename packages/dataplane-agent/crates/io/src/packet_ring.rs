@@ -1,9 +1,9 @@
 //! The receive ring of a packet socket, shared with the kernel (packet(7), Linux's
 //! `networking/packet_mmap.rst`, version 2).
 //!
-//! The kernel copies a frame into a slot when it receives it, and whether there is one can be read without a system
-//! call. Slots are for single packets. Of a super-frame the slot holds the beginning, and the whole of it waits in the
-//! socket's queue (`TP_STATUS_COPY`); it is read from there when its slot is reached, so that the order stays.
+//! The kernel copies each received frame into a slot. Whether a frame is there can be read without a system call. A
+//! slot has room for a single packet. Of a super-frame it holds the beginning, and the whole frame waits in the
+//! socket's queue (`TP_STATUS_COPY`); it is read from there when its slot is reached, so that the order is kept.
 
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -1,11 +1,11 @@
 //! One frame pool per process, partitioned by worker.
 //!
 //! A frame has a *head* of [`HEAD_CAPACITY`] contiguous bytes and, for super-frames, a *tail* of up to
-//! [`TAIL_CAPACITY`] more. Both come from the partition of one worker. Whoever drops a frame returns it
-//! to that partition: its owner by [`Partition::recycle`], which touches no shared memory, everybody else
-//! through the partition's [`ReturnList`], a lock-free stack that the owner takes as a whole when its own
-//! lists are empty (so no ABA problem, and a return never fails). Another worker's [`Partition::recycle`]
-//! collects frames in bundles, so that many of them are one push.
+//! [`TAIL_CAPACITY`] more. Both come from the partition of one worker. A dropped frame returns to that partition: the
+//! owner of the partition uses [`Partition::recycle`], which accesses no shared memory; all others use the partition's
+//! [`ReturnList`], a lock-free stack that the owner takes as a whole when its own lists are empty (so there is no ABA
+//! problem, and a return never fails). Another worker's [`Partition::recycle`] collects frames in bundles, so that many
+//! of them are one push.
 //!
 //! The first heads of every partition, as many as a worker needs to receive and to send, are adjacent:
 //! they are the [`Umem`], in which AF_XDP sockets exchange frames without copying.
@@ -34,8 +34,8 @@ pub const TAIL_CAPACITY: usize = 64 << 10;
 /// Memory of a frame without a tail, bytes.
 pub const HEAD_FOOTPRINT: usize = HEAD_CHUNK;
 
-/// Start of a received frame within its chunk. The room before it takes the chunk's header and a VLAN
-/// tag that is put back in front of the payload.
+/// Start of a received frame within its chunk. The room before it is for the chunk's header and for a VLAN tag that is
+/// reinserted in front of the payload.
 const HEAD_OFFSET: usize = 64;
 const HEAD_CHUNK: usize = 2368;
 const HUGE_PAGE: usize = 2 << 20;
@@ -81,7 +81,7 @@ impl PartitionSize {
 /// process, since frames may outlive every worker.
 ///
 /// # Errors
-/// When the address space cannot be had.
+/// The address space cannot be reserved.
 pub fn partitions(sizes: &[PartitionSize]) -> std::io::Result<Vec<Partition>> {
     let total: usize = sizes.iter().map(|size| size.bytes()).sum::<usize>() + HUGE_PAGE;
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.

@@ -1,4 +1,4 @@
-//! A port of any backend: dispatch between them, once per batch, never per packet.
+//! A port of any backend: dispatches to the backend once per batch, never per packet.
 
 use std::os::fd::RawFd;
 
@@ -24,7 +24,7 @@ pub enum Port {
 }
 
 impl Port {
-    /// A watch for another thread over its ring, which the kernel may stop.
+    /// A watch over its ring, which the kernel may stop, for another thread.
     pub fn watch(&self) -> Option<RingWatch> {
         match self {
             Port::AfPacket(port) => port.watch(),

@@ -42,7 +42,7 @@ pub struct KernelRoute {
     pub kind: u8,
     /// Neighbour, host order. Of several next hops the first that can be used.
     pub gateway: Option<u32>,
-    /// The neighbour is no IPv4 one: nothing that is sent as IPv4 over Ethernet can find it here.
+    /// The gateway is not an IPv4 address, so it cannot be resolved by ARP.
     pub foreign_gateway: bool,
     /// The route has more next hops than the one that is given here.
     pub multipath: bool,
@@ -210,7 +210,7 @@ fn address(value: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*value.first_chunk()?))
 }
 
-/// Reads an `rtmsg` and its attributes; `None` for what is no IPv4 route of the main table.
+/// Reads an `rtmsg` and its attributes; `None` if it is not an IPv4 route of the main table.
 fn parse(body: &[u8]) -> Option<KernelRoute> {
     let header: &[u8; RTMSG] = body.first_chunk()?;
     let [family, prefix_len, _, tos, table, protocol, _, kind, ..] = *header;

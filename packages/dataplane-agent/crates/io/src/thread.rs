@@ -1,6 +1,6 @@
-//! Threads, the cores they run on, and what the machine has.
+//! Threads, the cores on which they run, and properties of the machine.
 
-/// Cores this process may run on, ascending.
+/// Cores on which this process may run, ascending.
 pub fn cores() -> Vec<usize> {
     // SAFETY: a cpu_set_t of zeroes is valid; the kernel fills it.
     let set = unsafe {

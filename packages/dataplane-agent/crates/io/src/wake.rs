@@ -1,4 +1,4 @@
-//! Sleeping in poll, and waking a thread that does.
+//! Sleeping in poll, and waking a sleeping thread.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The active configuration on disk, from which the agent forwards before any API has spoken to it, and those that were
-//! active before, for when it is damaged: `active.tollway`, `active.1.tollway`, `active.2.tollway`.
+//! The active configuration on disk, with which the agent forwards before any API has connected, and the configurations
+//! that were active before, which are used if it is damaged: `active.tollway`, `active.1.tollway`, `active.2.tollway`.
 //!
 //! A header of [`HEADER`] bytes, then the configuration as msgpack:
 //!
@@ -24,12 +24,12 @@ use tollway_io::owner_only_files;
 
 const MAGIC: [u8; 8] = *b"TOLLWAY\0";
 const FILE_FORMAT: u32 = 2;
-/// The format before, whose checksum does not cover the header.
+/// The previous format, whose checksum does not cover the header.
 const BODY_FORMAT: u32 = 1;
 const HEADER: usize = 56;
 /// Bytes of the header before the checksum.
 const HEAD: usize = 24;
-/// Configurations that are kept beside the active one.
+/// Number of former configurations that are kept.
 const EARLIER: usize = 2;
 
 /// A configuration with its identity.
@@ -48,8 +48,8 @@ impl Active {
     }
 }
 
-/// A configuration in a file beside the active one, to be renamed to it by [`Self::activate`]. Dropped without, the file is
-/// removed.
+/// A configuration in a file next to that of the active one, which [`Self::activate`] replaces by it. If the value is
+/// dropped without activation, the file is removed.
 #[derive(Debug)]
 pub struct PendingFile {
     temporary: PathBuf,
@@ -58,16 +58,15 @@ pub struct PendingFile {
 
 impl Drop for PendingFile {
     fn drop(&mut self) {
-        // After its activation there is no file of this name any more.
+        // After an activation the file has been renamed already.
         let _ = fs::remove_file(&self.temporary);
     }
 }
 
-/// Writes a configuration to a file beside `path` and syncs it. `token` makes its name unique among those pending at a
-/// time.
+/// Writes a configuration to a file next to `path` and syncs it. `token` makes its name unique among pending files.
 ///
 /// # Errors
-/// When the disk does not take it; then nothing has changed.
+/// The file cannot be written; then nothing has changed.
 pub fn write_pending(
     path: &Path,
     token: u64,
@@ -83,7 +82,7 @@ pub fn write_pending(
     let digest = Sha256::new().chain_update(&head).chain_update(&body).finalize();
     let pending =
         PendingFile { temporary: path.with_extension(format!("{token}.new")), path: path.to_owned() };
-    // Somebody may have removed the folder since the start.
+    // The folder may have been removed since the start.
     path.parent().map_or(Ok(()), owner_only_files::create_folder)?;
     let mut file = owner_only_files::create(&pending.temporary)?;
     file.write_all(&head)?;
@@ -94,7 +93,7 @@ pub fn write_pending(
 }
 
 impl PendingFile {
-    /// Puts it in the place of the active one, which is kept as the newest of those before.
+    /// Replaces the active configuration, which is kept as the newest of the former ones.
     ///
     /// # Errors
     /// When the file system refuses.
@@ -108,7 +107,7 @@ impl PendingFile {
     }
 }
 
-/// Name of the configuration that was active so many configurations ago.
+/// Path of the configuration that was active `ago` configurations ago.
 fn place_of(path: &Path, ago: usize) -> PathBuf {
     if ago == 0 { path.to_owned() } else { path.with_extension(format!("{ago}.tollway")) }
 }
@@ -116,22 +115,22 @@ fn place_of(path: &Path, ago: usize) -> PathBuf {
 /// Keeps the active configuration as the newest of the former ones. If that fails, it is logged and the router goes on.
 fn keep(path: &Path) {
     let inode = |ago| fs::metadata(place_of(path, ago)).ok().map(|file| file.ino());
-    // After a start with an earlier one that one is the active one too.
+    // After a start with a former configuration, that file and the active one are the same.
     if inode(0).is_none() || inode(0) == inode(1) {
         return;
     }
     for ago in (1..EARLIER).rev() {
         let _ = fs::rename(place_of(path, ago), place_of(path, ago + 1));
     }
-    // A link takes no room on a full disk. Where there are none, the active one is missing for a moment, in which a start
-    // takes the one before, which is the same.
+    // A hard link needs no room on a full disk. On a file system without hard links the file is renamed: the active one
+    // is missing for a moment, in which a start would use the former one, which is the same.
     let newest = place_of(path, 1);
     if fs::hard_link(path, &newest).is_err() {
         let _ = fs::rename(path, &newest);
     }
 }
 
-/// Removes what a killed agent had pending.
+/// Removes pending files of an agent that was killed.
 pub fn remove_pending(path: &Path) {
     let (Some(folder), Some(stem)) = (path.parent(), path.file_stem().and_then(|stem| stem.to_str())) else {
         return;
@@ -154,9 +153,9 @@ pub struct Found {
     pub ago: usize,
 }
 
-/// Reads the newest configuration that is whole, from the one on that was active `ago` configurations ago. `None` when
-/// there is none. What is wrong with newer ones is added to `problems`, for people; damaged files have been moved aside
-/// to `….bad`. One from before becomes the active one.
+/// Reads the newest intact configuration, beginning with the one that was active `ago` configurations ago. `None` if
+/// there is none. Problems with newer ones are added to `problems`, for users; damaged files are renamed to `….bad`. A
+/// former configuration becomes the active one.
 pub fn load(path: &Path, ago: usize, problems: &mut Vec<String>) -> Option<Found> {
     let mut missing = None;
     for ago in ago..=EARLIER {
@@ -165,12 +164,12 @@ pub fn load(path: &Path, ago: usize, problems: &mut Vec<String>) -> Option<Found
             Ok(Some(active)) => {
                 problems.extend(missing);
                 if ago != 0 {
-                    // If that fails, the next start finds it here again.
+                    // If this fails, the next start finds the former file again.
                     let _ = fs::hard_link(&place, path);
                 }
                 return Some(Found { active, ago });
             }
-            // The first start finds nothing, and says nothing.
+            // At the first start there is no file, which is not reported.
             Ok(None) if ago == 0 => missing = Some(format!("{} is missing", place.display())),
             Ok(None) => {}
             Err(problem) => {

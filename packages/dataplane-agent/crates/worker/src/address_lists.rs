@@ -1,4 +1,4 @@
-//! Entries of address lists beside the configuration, for clients.
+//! Dynamic entries of address lists, for clients.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -37,7 +37,7 @@ fn pack(list: u32, entry: &DynamicEntry, out: &mut Vec<u8>) {
 /// Adds entries, or restarts the timeouts of those that exist. Returns how many there were.
 ///
 /// # Errors
-/// When one of them is no prefix, or there is no room for all; then none is added.
+/// One of them is not a prefix, or there is no room for all; then none is added.
 pub fn add(shared: &Shared, entries: &[DynamicAddress], now: Now) -> Result<u64, String> {
     for entry in entries {
         check(entry)?;
@@ -65,7 +65,7 @@ pub fn add(shared: &Shared, entries: &[DynamicAddress], now: Now) -> Result<u64,
 /// Removes entries. Returns how many there were.
 ///
 /// # Errors
-/// When one of them is no prefix; then none is removed.
+/// One of them is not a prefix; then none is removed.
 pub fn remove(shared: &Shared, entries: &[DynamicAddress]) -> Result<u64, String> {
     for entry in entries {
         check(entry)?;

@@ -28,7 +28,7 @@ use crate::workers::{WorkerLost, Workers};
 pub use start::{check, run};
 pub use stop::Stop;
 
-/// Log line for a table of routes that cannot take another next hop.
+/// Log line for a routing table that has no room for another next hop.
 const FULL: &str = "the routes have too many different next hops: at most 32,766 can be distinguished";
 
 /// A configuration that is ready to be activated.
@@ -36,19 +36,19 @@ const FULL: &str = "the routes have too many different next hops: at most 32,766
 pub struct Prepared {
     /// Token of the client.
     pub token: u64,
-    /// Revision it was made from.
+    /// Revision from which it was derived.
     pub base: u64,
-    /// Revision it is.
+    /// Revision that it gets.
     pub revision: u64,
     /// The configuration.
     pub config: Arc<DataplaneConfig>,
     /// Tables of the configuration.
     pub tables: Rebuilt,
-    /// The file, not yet in its place: a full disk refuses the configuration before it is active.
+    /// The pending file: if the disk is full, the configuration is refused before it is activated.
     pub pending: PendingFile,
     /// [`Agent::facts_version`] that the tables were built for.
     pub facts_version: u64,
-    /// When it was made, monotonic, ns.
+    /// When it was prepared, monotonic clock, ns.
     pub made_ns: u64,
 }
 
@@ -80,11 +80,11 @@ pub struct Agent {
     pub(crate) token: u64,
     /// Traces that run.
     pub(crate) traces: Traces,
-    /// Counts changes of what [`Ports::facts`] says.
+    /// Incremented when the result of [`Ports::facts`] changes.
     pub(crate) facts_version: u64,
     /// Start of the agent, ns of the monotonic clock.
     pub(crate) started_ns: u64,
-    /// A port must be opened anew, with another backend or because its socket has failed.
+    /// A port must be reopened, with another backend or because its socket has failed.
     reopen: bool,
     generation: u32,
     active_path: PathBuf,
@@ -93,8 +93,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Builds the tables for a configuration, for the ports as they are now. Parts that did not change are
-    /// those in use.
+    /// Builds the tables for a configuration, for the ports as they are now. Parts that did not change are shared with
+    /// the tables in use.
     ///
     /// # Errors
     /// Names the row that cannot work.
@@ -121,7 +121,7 @@ impl Agent {
     /// Activates a prepared configuration on every worker and on disk.
     ///
     /// # Errors
-    /// When its file cannot be put in place or a worker is lost; the reason is for people.
+    /// Its file cannot be activated, or a worker is lost; the message is for users.
     pub fn activate(&mut self, prepared: Prepared) -> Result<(), String> {
         let Prepared { config, tables, pending, revision, facts_version, .. } = prepared;
         let tables = if facts_version == self.facts_version {
@@ -169,7 +169,7 @@ impl Agent {
         self.learn_routes(LearnedRoutes::all_there_are)
     }
 
-    /// Brings the router's namespace to the interfaces, addresses and routes of the router.
+    /// Synchronises the router's namespace with the interfaces, addresses and routes of the router.
     fn sync_router_namespace(&mut self) -> Result<(), WorkerLost> {
         let Some(router) = &mut self.router else { return Ok(()) };
         for problem in router.apply(&self.active.config, self.snapshot.fib(), &mut self.workers)? {
@@ -194,7 +194,7 @@ impl Agent {
         if self.change_routes(&learned).is_ok() {
             return Ok(());
         }
-        // A table that has no number left still holds those of next hops that are gone: a new one does not.
+        // A table without free numbers still holds numbers of removed next hops: a new table does not.
         let config = Arc::clone(&self.active.config);
         self.generation += 1;
         let workers = self.workers.len() as u32;
@@ -221,7 +221,7 @@ impl Agent {
         self.events.push(Event::Log { time_ms: wall_ms(), topics: topics.to_owned(), message });
     }
 
-    /// Handles changes of links: events, and tables for the ports as they are now.
+    /// Handles changes of links: sends events, and builds tables for the present state of the ports.
     fn links_changed(&mut self, changes: Vec<LinkChange>) -> Result<(), WorkerLost> {
         if changes.is_empty() {
             return Ok(());

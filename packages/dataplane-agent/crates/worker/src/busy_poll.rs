@@ -21,13 +21,14 @@ pub struct BusyPoll {
 }
 
 impl BusyPoll {
-    /// `hz` are ticks per second. With one core polling would take it from those that are to send.
+    /// `hz` is the number of ticks per second. With a single core there is no polling, as it would take CPU time from
+    /// the senders.
     pub fn new(hz: u64, cores: usize) -> Self {
         let poll_for = if cores > 1 { hz / 1_000_000 * POLL_US } else { 0 };
         Self { poll_for, bytes: 0, gap: 0, idle_since: None }
     }
 
-    /// A turn of the worker's loop ended that received `bytes`. Returns until when to poll for more.
+    /// Called when a turn of the worker's loop that received `bytes` has ended. Returns until when to poll for more.
     #[inline]
     pub fn turn_ended(&mut self, now: u64, bytes: u64) -> u64 {
         if bytes == 0 {
@@ -39,7 +40,7 @@ impl BusyPoll {
         if pays { now + self.poll_for } else { now }
     }
 
-    /// There is work again, found by polling or by being woken.
+    /// Called when there is work again, found by polling or after a wake-up.
     #[inline]
     pub fn found(&mut self, now: u64) {
         let Some(since) = self.idle_since.take() else { return };

@@ -20,12 +20,12 @@ use crate::handover_ring::{self, HandoverReceiver, HandoverSender};
 use crate::offloaded_flows::OffloadResources;
 use crate::profile::ProfileReport;
 
-/// Changes of connections that may wait for the control thread.
+/// Maximum number of connection changes that wait for the control thread.
 const CHANGES: usize = 16_384;
-/// Commands that may wait for a worker; the control thread waits for answers, so few ever do.
+/// Maximum number of commands that wait for a worker; few ever do, as the control thread waits for answers.
 const COMMAND_DEPTH: usize = 64;
 
-/// Control thread to worker; each is answered once, in order.
+/// Commands of the control thread to a worker; each is answered once, in order.
 #[derive(Debug)]
 pub enum Command {
     /// Use another configuration. [`Answer::Applied`].
@@ -68,16 +68,16 @@ pub enum Dump {
 }
 
 impl Command {
-    /// Whether the counters of offloaded flows must be up to date: commands that read or reset counters, or change the
-    /// rules, are about all packets. Further parts of a table use what was found for the first one, as reading all flows
-    /// takes longer than a part may.
+    /// Whether the counters of offloaded flows must be up to date: this is needed by commands that read or reset
+    /// counters, or change the rules. Further parts of a table use the counters read for the first part, as reading all
+    /// flows takes longer than a part may take.
     pub(crate) fn needs_flow_counters(&self) -> bool {
         !matches!(self, Self::Dump(_, DumpRange { from: 1.., .. }))
     }
 }
 
 impl Dump {
-    /// Places of the table in one part: some 0.1 ms of a worker's time.
+    /// Number of slots of the table in one part: about 0.1 ms of a worker's time.
     pub const PLACES: u32 = 2000;
 
     /// Bytes of the largest part.
@@ -99,14 +99,15 @@ pub struct DumpRange {
     pub records: Vec<u8>,
 }
 
-/// Worker to control thread, where what a worker no longer uses is dropped, off the packet path.
+/// Answers of a worker to the control thread, which drops objects that the worker no longer uses, outside the packet
+/// path.
 #[derive(Debug)]
 pub enum Answer {
     /// The configuration that was in use.
     Applied(Arc<Snapshot>),
     /// Counters.
     Stats(Box<WorkerReport>),
-    /// The part; `None` in place of `from`: the table ends here.
+    /// The records, and the slot at which the next part begins; `None` at the end of the table.
     Records(Vec<u8>, Option<u32>),
     /// The worker's state of the flow.
     Probe(Box<Probe>),
@@ -131,7 +132,7 @@ pub struct WorkerReport {
     pub drops: WorkerDrops,
 }
 
-/// Ends of the rings that one worker holds.
+/// A worker's ends of its rings.
 #[derive(Debug)]
 pub struct WorkerEnds {
     /// Commands of the control thread.
@@ -159,7 +160,7 @@ pub struct Outbound {
     pub wake: Arc<Wake>,
 }
 
-/// Ends of the rings that the control thread holds, for one worker.
+/// The control thread's ends of the rings of one worker.
 #[derive(Debug)]
 pub struct ControlEnds {
     /// To the worker.
@@ -172,7 +173,7 @@ pub struct ControlEnds {
     pub wake: Arc<Wake>,
 }
 
-/// Makes every ring for `workers` workers.
+/// Creates all rings for `workers` workers.
 ///
 /// # Errors
 /// When the process has no file descriptor left.

@@ -9,7 +9,7 @@ pub const CLASSES: usize = ENGINE + 3;
 /// Ticks per class of `/tool/profile`, in the order of [`class_names`].
 pub type ClassTicks = [u64; CLASSES];
 
-/// Names of the classes: those of the engine, then what is around it.
+/// Names of the classes: those of the engine, then those of the worker.
 pub fn class_names() -> impl Iterator<Item = &'static str> {
     let engine = ProfilerClass::ALL.iter().map(|class| class.name());
     engine.chain(["ethernet", "management", "unclassified"])
@@ -30,12 +30,12 @@ pub struct CoreTimes {
     cores: Vec<CoreTime>,
     /// The worker's totals that have been attributed to cores.
     attributed: ClassTicks,
-    /// The part of the time not running that has been deducted already.
+    /// The part of the not-running time that has been deducted already.
     deducted: u64,
 }
 
 impl CoreTimes {
-    /// None yet; `cores` are those that the worker may run on.
+    /// No times yet; `cores` are those on which the worker may run.
     pub fn new(cores: &[usize]) -> Self {
         let core = |&cpu: &usize| CoreTime { cpu: cpu as u32, busy: ClassTicks::default() };
         Self { cores: cores.iter().map(core).collect(), attributed: ClassTicks::default(), deducted: 0 }
@@ -46,7 +46,7 @@ impl CoreTimes {
     /// the next time.
     pub fn attribute(&mut self, cpu: u32, totals: &ClassTicks, not_running: u64) {
         let at = self.cores.iter().position(|core| core.cpu == cpu).unwrap_or_else(|| {
-            // A core that the process has been allowed since.
+            // A core that was added to the process's affinity mask later.
             self.cores.push(CoreTime { cpu, busy: ClassTicks::default() });
             self.cores.len() - 1
         });

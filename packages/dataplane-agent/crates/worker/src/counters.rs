@@ -63,7 +63,7 @@ impl Counter {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
     }
 
-    /// Sets it to a count that its writer keeps elsewhere.
+    /// Sets the counter to a count that its writer keeps elsewhere.
     #[inline]
     pub fn set(&self, amount: u64) {
         self.0.store(amount, Ordering::Relaxed);

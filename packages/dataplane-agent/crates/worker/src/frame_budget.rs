@@ -1,10 +1,9 @@
-//! The frame budget: how many frames there are, and how many of them may wait in queues.
+//! The frame budget: the number of frames, and how many of them may wait in queues.
 //!
-//! A frame lies in the partition of the worker that received it, but waits in a queue of whichever worker
-//! that belongs to. So in the worst case all that waits anywhere lies in one partition. Each partition has
-//! room for that beside what its worker needs to receive and to send: however queues and reception
-//! fall on the workers, a worker that receives never finds its partition empty because others wait.
-//! What is never used costs address space, not memory.
+//! A frame belongs to the partition of the worker that received it, but may wait in a queue of another worker. So in
+//! the worst case all waiting frames belong to one partition. Each partition has room for these in addition to the
+//! frames that its worker needs to receive and to send: regardless of how queues and reception are distributed, a
+//! partition is never empty because frames wait. Frames that are never used cost address space, not memory.
 
 use tollway_engine::EngineLimits;
 use tollway_io::pool::{HEAD_FOOTPRINT, PartitionSize};
@@ -14,8 +13,8 @@ use crate::workers::MAX_CONNECTIONS;
 /// Memory of all frames that wait, over all workers, bytes: some 113,000 packets, which is the default limit
 /// of 50 both ways in more than a thousand queues that are full at the same time.
 const QUEUE_MEMORY: usize = 256 << 20;
-/// Share of the machine's memory that this may be, 1/x. What two workers' partitions have used at different
-/// times adds up, so twice this share may be taken.
+/// Maximum share of the machine's memory that waiting frames may use, 1/x. Memory that the partitions of two workers
+/// have used at different times adds up, so twice this share may be used.
 const QUEUE_SHARE: usize = 16;
 
 /// Sizes that depend on the machine.

@@ -14,7 +14,7 @@ pub(crate) struct GuardWatch<'a> {
     monitor: GuardMonitor,
     /// When to retry, after a failure, ns.
     retry_ns: Option<u64>,
-    /// Why it failed; reported once.
+    /// Why it could not be restored; reported once.
     refused: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> GuardWatch<'a> {
         self.monitor.fd()
     }
 
-    /// Restores what is missing. Returns a line for the log: topics and message.
+    /// Restores missing parts of the table. Returns a line for the log: topics and message.
     pub(crate) fn follow(&mut self, woken: bool, now_ns: u64) -> Option<(&'static str, String)> {
         let done = if self.retry_ns.is_some_and(|at| now_ns >= at) {
             self.claim.guard_again()

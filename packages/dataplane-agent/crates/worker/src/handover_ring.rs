@@ -1,8 +1,7 @@
 //! Channels of packets from one worker to another.
 //!
-//! Both ends handle many packets at a time, as each access to the other end's index takes a cache line from another
-//! core. So does each packet, once: a slot is one line, and the metadata of a packet that was parsed goes by a second
-//! ring.
+//! Both ends handle many packets at a time, as each access to the other end's index transfers a cache line between
+//! cores. A packet takes one cache line: a slot is one line, and the metadata of parsed packets is in a second ring.
 
 use rtrb::{Consumer, Producer, RingBuffer};
 use tollway_engine::ids::PortId;
@@ -10,7 +9,7 @@ use tollway_engine::packet::frame::VnetState;
 use tollway_engine::pipeline::batch::BATCH;
 use tollway_engine::pipeline::handover::{Handover, HandoverContents, HandoverMeta};
 
-/// Packets that may be between one worker and another.
+/// Maximum number of packets in a channel.
 pub const DEPTH: usize = 1024;
 
 /// A packet between two workers.
@@ -26,7 +25,8 @@ struct Slot<F> {
 /// Both ends of a channel for [`DEPTH`] packets.
 pub fn channel<F, M>() -> (HandoverSender<F, M>, HandoverReceiver<F, M>) {
     let (producer, consumer) = RingBuffer::new(DEPTH);
-    // As deep, and read before the packet's slot is freed: so there is room for the metadata of every slot.
+    // The second ring has the same depth and is read before a packet's slot is freed, so it has room for the metadata
+    // of every slot.
     let (meta_producer, metas) = RingBuffer::new(DEPTH);
     let sender = HandoverSender {
         ring: producer,
@@ -37,7 +37,7 @@ pub fn channel<F, M>() -> (HandoverSender<F, M>, HandoverReceiver<F, M>) {
     (sender, HandoverReceiver { ring: consumer, metas })
 }
 
-/// The end of the worker that hands packets over.
+/// The sender's end.
 #[derive(Debug)]
 pub struct HandoverSender<F, M = HandoverMeta> {
     ring: Producer<Slot<F>>,
@@ -47,7 +47,7 @@ pub struct HandoverSender<F, M = HandoverMeta> {
 }
 
 impl<F, M> HandoverSender<F, M> {
-    /// Adds a packet to those that go with the next [`Self::send`].
+    /// Gathers a packet for the next [`Self::send`].
     #[inline]
     pub fn gather(&mut self, packet: Handover<F, M>) {
         let port = match packet.contents {
@@ -60,13 +60,13 @@ impl<F, M> HandoverSender<F, M> {
         self.gathered.push(Slot { frame: packet.frame, vnet: packet.vnet, port });
     }
 
-    /// Packets gathered.
+    /// Number of gathered packets.
     pub fn gathered(&self) -> usize {
         self.gathered.len()
     }
 
-    /// Sends what was gathered. Returns whether there was anything to send; `refused` gets what the channel has no
-    /// room for.
+    /// Sends the gathered packets. Returns whether there were any. `refused` gets the packets for which the channel has
+    /// no room.
     pub fn send(&mut self, mut refused: impl FnMut(Handover<F, M>)) -> bool {
         if self.gathered.is_empty() {
             return false;
@@ -88,13 +88,13 @@ impl<F, M> HandoverSender<F, M> {
         true
     }
 
-    /// Packets that the channel has room for.
+    /// Number of packets for which the channel has room.
     pub fn room(&self) -> usize {
         self.ring.slots()
     }
 }
 
-/// The end of the worker that takes packets over.
+/// The receiver's end.
 #[derive(Debug)]
 pub struct HandoverReceiver<F, M = HandoverMeta> {
     ring: Consumer<Slot<F>>,
@@ -102,7 +102,7 @@ pub struct HandoverReceiver<F, M = HandoverMeta> {
 }
 
 impl<F, M> HandoverReceiver<F, M> {
-    /// Takes at most so many, in order. Returns how many.
+    /// Takes at most `most` packets, in order. Returns their number.
     #[inline]
     pub fn receive(&mut self, most: usize, take: impl FnMut(Handover<F, M>)) -> usize {
         let waiting = self.ring.slots().min(most);

@@ -30,7 +30,7 @@ use crate::workers::MAX_CONNECTIONS;
 
 const MAGIC: [u8; 12] = *b"TOLLWAYJ\x01\0\0\0";
 const RECORD: usize = 88;
-/// Records of history that are never worth a rewrite.
+/// Number of obsolete records up to which the file is not rewritten.
 const SLACK: usize = 65_536;
 
 /// Longest file there can be, bytes: it is rewritten before it gets longer.
@@ -40,7 +40,7 @@ const MAX_FILE: u64 = MAGIC.len() as u64 + (3 * MAX_CONNECTIONS as u64 + SLACK a
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    /// None until it could be written.
+    /// `None` until the file could be written.
     file: Option<File>,
     live: HashMap<Tuple, Translated>,
     /// Records in the file.
@@ -144,8 +144,8 @@ fn read(path: &Path) -> HashMap<Tuple, Translated> {
     }
 }
 
-/// The connections that live at the end of a journal, by their original tuples. What comes after a damaged record is
-/// left out.
+/// The connections that are open at the end of a journal, by their original tuples. Records after a damaged one are
+/// ignored.
 pub fn parse(bytes: &[u8]) -> HashMap<Tuple, Translated> {
     let mut live = HashMap::new();
     let Some(records) = bytes.strip_prefix(&MAGIC) else { return live };
@@ -160,7 +160,7 @@ pub fn parse(bytes: &[u8]) -> HashMap<Tuple, Translated> {
 
 impl Journal {
     /// Reads the journal of an earlier run and continues it. An error that prevents writing, as a full disk does, is
-    /// returned beside the connections; writing is tried again with the next change.
+    /// returned together with the journal; writing is retried at the next change.
     pub fn open(path: &Path) -> (Self, Option<std::io::Error>) {
         let live = read(path);
         let mut journal =
@@ -170,7 +170,7 @@ impl Journal {
         (journal, problem)
     }
 
-    /// The connections that live.
+    /// The open connections.
     pub fn connections(&self) -> Vec<Translated> {
         self.live.values().copied().collect()
     }
@@ -182,7 +182,7 @@ impl Journal {
         self.records += 1;
     }
 
-    /// Writes what was noted.
+    /// Writes the noted changes.
     ///
     /// # Errors
     /// When the write fails: reported once, until one succeeds again. Pending changes are not kept meanwhile; the next

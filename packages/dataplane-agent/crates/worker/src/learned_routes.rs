@@ -1,6 +1,6 @@
-//! Routes that other programs (FRR, BIRD, ip-route(8)) put into the router's namespace, for the forwarding
-//! table: dumped once, then updated by notifications, and dumped again after an overrun or when devices have changed,
-//! since the kernel removes routes with their device without a notification.
+//! Routes that other programs (FRR, BIRD, ip-route(8)) add to the router's namespace, for the forwarding table: dumped
+//! once, then updated by notifications, and dumped again after an overrun or when devices have changed, since the
+//! kernel removes routes with their device without a notification.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -13,9 +13,9 @@ use tollway_io::routes::{KernelRoute, KernelRouteChange, RouteMonitor};
 
 use crate::router_namespace::{ROUTE_PROTOCOL, row_of};
 
-/// Routes that the kernel makes itself follow from addresses.
+/// Protocol of routes that the kernel derives from addresses.
 const RTPROT_KERNEL: u8 = 2;
-/// Routes that ICMP redirects made.
+/// Protocol of routes from ICMP redirects.
 const RTPROT_REDIRECT: u8 = 1;
 
 /// The routes of a namespace.
@@ -65,11 +65,11 @@ impl LearnedRoutes {
         }
         let devices = &self.devices;
         let change = |change: &KernelRouteChange| match change {
-            // Routes of the kernel and of the agent replace no other.
+            // Routes of the kernel and of the agent do not replace others.
             KernelRouteChange::Added(route) | KernelRouteChange::Removed(route) if !is_foreign(route) => None,
             KernelRouteChange::Added(route) => Some(match dynamic(route, devices) {
                 Some(route) => RouteChange::Replace(route),
-                // It may have replaced one that was used.
+                // The route may have replaced one that was used.
                 None => removal(route),
             }),
             KernelRouteChange::Removed(route) => Some(removal(route)),
@@ -88,7 +88,7 @@ impl LearnedRoutes {
     fn all(&mut self) -> std::io::Result<Vec<DynamicRoute>> {
         let links = self.links.links()?;
         self.devices = links.iter().filter_map(|link| Some((link.index, row_of(&link.name)?))).collect();
-        // Changes up to here are in the dump.
+        // Changes before the dump are contained in it.
         self.changes.clear();
         self.monitor.changes(&mut self.changes);
         let routes = self.monitor.routes()?;
@@ -106,8 +106,8 @@ fn removal(route: &KernelRoute) -> RouteChange {
     RouteChange::Remove { destination, prefix_len, metric }
 }
 
-/// A route in the forwarding table's terms; `None` for what is not another program's, leaves by a device that is no
-/// interface of the router, or by a neighbour that only IPv6 finds.
+/// Converts a route for the forwarding table. `None` if it is not of another program, if its device is not an interface
+/// of the router, or if its gateway is an IPv6 neighbour.
 fn dynamic(route: &KernelRoute, devices: &HashMap<u32, RowId>) -> Option<DynamicRoute> {
     if !is_foreign(route) || route.foreign_gateway {
         return None;

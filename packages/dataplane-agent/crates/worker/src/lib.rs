@@ -1,5 +1,5 @@
-//! The agent: worker threads that join `io` and `engine`, and the control thread that serves the API's
-//! socket, keeps the configuration on disk, follows the netdevs and keeps the router's namespace up to date.
+//! The agent: worker threads that connect `io` and `engine`, and the control thread that serves the API's socket, keeps
+//! the configuration on disk, follows the netdevs and keeps the router's namespace up to date.
 
 pub mod active;
 pub mod address_lists;

@@ -1,5 +1,5 @@
-//! One worker's flows that the kernel forwards: found in batches, looked at ten times a second, and whenever somebody
-//! asks for counters.
+//! The flows of one worker that the kernel forwards: they are found in batches, and checked ten times a second and
+//! whenever counters are requested.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use tollway_io::PoolFrame;
 use tollway_io::flowtable::{Action, Flowtable, GRACE, Installed, Key, KeyKind, Share};
 use tollway_wire::checksum::Delta;
 
-/// Interval at which flows are looked at, ns.
+/// Interval at which flows are checked, ns.
 const INTERVAL: u64 = 100_000_000;
-/// Offloaded flows without a packet for so long make room for others, ns.
+/// Offloaded flows without a packet for this time are removed, ns.
 const IDLE: u64 = 30_000_000_000;
 
 /// The resources with which a worker offloads flows to the kernel.
@@ -37,9 +37,9 @@ struct Flow {
     installed: Installed,
     key: Key,
     handle: OffloadHandle,
-    /// When it forwarded a packet last, as far as that is known, ns.
+    /// When the last forwarded packet was noticed, ns.
     used: u64,
-    /// When it was taken out, ns.
+    /// When it was removed from the table, ns.
     removed: Option<u64>,
 }
 
@@ -62,19 +62,19 @@ impl OffloadedFlows {
         Self { share, ports, flows: Vec::new(), keys: HashSet::new(), found: Vec::new(), due: 0 }
     }
 
-    /// The ports have changed: what is in the table may go by one that is gone.
+    /// Called when the ports have changed: flows in the table may use a port that is gone.
     pub fn set_ports(&mut self, ports: Arc<BTreeMap<PortId, u32>>) {
         self.ports = ports;
         self.share.table().invalidate();
     }
 
-    /// Returns all flows to the workers, those of other workers too. Later ones are keyed by connection with `tracking`, by
-    /// addresses alone without.
+    /// Returns all flows to the workers, including those of other workers. Later flows have keys by connection with
+    /// `tracking`, by addresses alone without.
     pub fn invalidate(&self, tracking: bool) {
         self.share.table().set_key_kind(if tracking { KeyKind::Flows } else { KeyKind::Pairs });
     }
 
-    /// When [`Self::look`] wants to be called; `None` when there are no flows.
+    /// When [`Self::look`] has to be called; `None` if there are no flows.
     pub fn due(&self) -> Option<Now> {
         (!self.flows.is_empty()).then_some(Now(self.due))
     }
@@ -141,8 +141,8 @@ impl OffloadedFlows {
         Some((key, action))
     }
 
-    /// Takes over what the kernel has counted, and removes flows that are idle or would be decided otherwise now.
-    /// `credited` gets what each flow has forwarded since the last time.
+    /// Reads the counters of the kernel, and removes flows that are idle or that the engine would forward differently
+    /// now. `credited` gets the packets that each flow has forwarded since the last call.
     pub fn look(
         &mut self,
         engine: &mut Engine<PoolFrame>,

@@ -45,14 +45,14 @@ impl fmt::Display for AgentError {
 impl std::error::Error for AgentError {}
 
 impl AgentError {
-    /// Wraps an error with what was being done.
+    /// Wraps an error with a description of the operation.
     pub fn failed(what: &str) -> impl FnOnce(std::io::Error) -> AgentError + '_ {
         move |error| AgentError::Failed(format!("{what}: {error}"))
     }
 }
 
 impl Options {
-    /// Checks what can be checked without touching anything.
+    /// Checks the options as far as possible without changing anything.
     ///
     /// # Errors
     /// Names the option.

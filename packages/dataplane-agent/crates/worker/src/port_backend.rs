@@ -1,10 +1,10 @@
-//! The backend of a port: which it gets, and why.
+//! The choice of the backend of a port.
 
 use tollway_config::dataplane::IoChoice;
 use tollway_config::protocol::IoBackend;
 use tollway_io::xdp::device::Device;
 
-/// A decision.
+/// A chosen backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// Backend to open the port with.
@@ -13,7 +13,7 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// Decides for a netdev with this driver.
+/// Chooses the backend for a netdev.
 pub fn choose(wanted: IoChoice, device: &Device) -> Choice {
     let driver = if device.driver.is_empty() { "unknown" } else { device.driver.as_str() };
     let (backend, reason) = match wanted {

@@ -1,4 +1,4 @@
-//! The ports as the control thread knows them: which netdev, its state, its sockets, its counters.
+//! The control thread's state of the ports: netdev, link state, sockets and counters of each.
 
 mod flow_offload;
 mod open;
@@ -25,7 +25,7 @@ use crate::workers::{WorkerLost, Workers};
 use flow_offload::FlowOffload;
 use open::{claimed, fit_mtu, open};
 
-/// Largest L2 payload of a port, bytes: what the head of a frame and the stages are made for.
+/// Maximum L2 payload of a port, bytes, as the head of a frame and the stages support.
 const MAX_L2MTU: u32 = 9_216;
 /// Largest L2 MTU of a port by AF_XDP, bytes.
 const MAX_L2MTU_XDP: u32 = (xdp::MAX_FRAME - 14) as u32;
@@ -49,9 +49,9 @@ pub struct PortState {
     pub wanted_io: IoChoice,
     /// Longest IP packet that its interface is to send, bytes; 0 without an interface.
     mtu: u32,
-    /// MTU that its netdev was given for that.
+    /// MTU that was set on its netdev for that.
     mtu_given: Option<u32>,
-    /// MTU that its netdev did not take.
+    /// MTU that its netdev refused.
     mtu_refused: Option<u32>,
     /// The backend that was chosen, which need not be the one in use, and the netdev's MTU at the time.
     opened: Option<(IoBackend, u32)>,
@@ -59,7 +59,7 @@ pub struct PortState {
     receive: Receive,
     /// Rings of its packet sockets.
     rings: Vec<RingWatch>,
-    /// The port must be opened anew with the same backend.
+    /// The port must be reopened with the same backend.
     reopen: bool,
     /// Why it could not be opened, or renamed; reported once.
     refused: Option<String>,
@@ -122,7 +122,7 @@ impl PortState {
         format!("{} ({}) uses {word}: {}", self.name, self.netdev, self.io_reason)
     }
 
-    /// The backend in use is right for another reason than before. Returns a message for the log, if so.
+    /// Notes a new reason for the backend in use. Returns a message for the log if the reason has changed.
     fn decide_for(&mut self, reason: String) -> Option<String> {
         if self.choice_reason == reason {
             return None;
@@ -229,8 +229,8 @@ impl Ports {
         Self { states, counters, umem: None, retry_ns: None, offload: FlowOffload::default() }
     }
 
-    /// Takes the backends and MTUs of a configuration. Returns whether one has changed, so that [`Self::follow`] is
-    /// needed.
+    /// Takes over the backends and MTUs of a configuration. Returns whether one has changed, so that [`Self::follow`]
+    /// has to be called.
     pub fn configure(&mut self, config: &DataplaneConfig) -> bool {
         let mut changed = false;
         for port in &mut self.states {
@@ -402,7 +402,7 @@ impl Ports {
                 Ok(Some(message)) => changes.push(change(message, None, true)),
                 Ok(None) => {}
                 Err(reason) => {
-                    // It is tried again whenever some netdev changes, and every few seconds.
+                    // It is retried whenever any netdev changes, and every few seconds.
                     if port.refused.as_ref() != Some(&reason) {
                         let message = format!("{} ({}) cannot be opened: {reason}", port.name, port.netdev);
                         changes.push(change(message, Some(false), true));

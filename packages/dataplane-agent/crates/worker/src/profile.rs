@@ -1,4 +1,4 @@
-//! Where a worker's time goes, by the tick counter (TSC).
+//! Profile of a worker's time, measured with the tick counter (TSC).
 //!
 //! The ticks between two calls of `charge` go to one activity. Time inside `poll` is idle, except for the system call
 //! itself and the two context switches; that part is sampled with the thread's CPU clock on some calls, because the
@@ -140,7 +140,7 @@ impl Profile {
         }
     }
 
-    /// Counts what was done since the last time for the core that the worker has run on.
+    /// Attributes the time since the last call to the core on which the worker has run.
     fn attribute(&mut self, engine: ClassCycles) {
         let explained: u64 = engine.iter().sum();
         let [networking, firewall, queuing] = engine;

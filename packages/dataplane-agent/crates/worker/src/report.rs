@@ -27,7 +27,7 @@ pub fn sum(reports: &[WorkerReport]) -> EngineStats {
     total
 }
 
-/// Input of [`stats`], beside the workers' reports.
+/// Input of [`stats`] apart from the workers' reports.
 #[derive(Debug)]
 pub struct StatsInput<'a> {
     /// Monotonic time, ns.
@@ -109,7 +109,7 @@ fn cores<'a>(reports: impl Iterator<Item = &'a ProfileReport>) -> Vec<CoreStats>
     let mut cycles = 0;
     let mut sums = BTreeMap::<u32, ClassTicks>::new();
     for report in reports {
-        // They started together.
+        // The workers started together.
         cycles = cycles.max(report.ticks);
         for core in &report.cores {
             let sum = sums.entry(core.cpu).or_default();

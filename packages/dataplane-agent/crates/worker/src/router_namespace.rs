@@ -34,7 +34,7 @@ pub struct RouterNamespace {
 }
 
 impl RouterNamespace {
-    /// Opens or makes the namespace `name`.
+    /// Opens or creates the namespace `name`.
     ///
     /// # Errors
     /// Without privilege.
@@ -75,7 +75,7 @@ impl RouterNamespace {
         let mut changed = false;
         let gone: Vec<RowId> = self.taps.keys().filter(|row| !wanted.contains_key(row)).copied().collect();
         if !gone.is_empty() {
-            // First: the routes of a device are removed with it, and could not be deleted after that.
+            // Routes come first: the routes of a device are removed with it, and could not be deleted after that.
             problems.extend(self.namespace.ip_batch(&lines).err().map(|error| error.to_string()));
             lines.clear();
         }
@@ -184,7 +184,7 @@ fn address_words(address: &InterfaceAddress) -> Option<String> {
     })
 }
 
-/// Renames the TAPs that are to have other names to temporary ones: all of them first, as one may get the name of another.
+/// Renames all TAPs that get another name to temporary names first, as one may get the name of another.
 fn freed_names(has: &BTreeMap<RowId, TapState>, wanted: &BTreeMap<RowId, TapState>) -> Vec<String> {
     let freed = has.iter().filter_map(|(row, has)| {
         let altname = has.altname.as_ref()?;

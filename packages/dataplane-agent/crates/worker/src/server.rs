@@ -43,7 +43,7 @@ pub struct Server {
 pub type Answer = Message;
 
 impl Server {
-    /// Listens on `path`, where a dead agent may have left its socket.
+    /// Listens on `path`, where a former agent may have left its socket.
     ///
     /// # Errors
     /// When the directory cannot be written, or another agent answers there.
@@ -79,8 +79,8 @@ impl Server {
         std::iter::once((listener, libc::POLLIN)).chain(clients)
     }
 
-    /// Accepts, reads, and answers every whole request by `answer`, whose second argument is whether the client has
-    /// said hello and may note that it has.
+    /// Accepts clients, reads, and answers every complete request with `answer`. Its second argument is whether the
+    /// client has said hello; `answer` sets it when the client does.
     pub fn serve(&mut self, mut answer: impl FnMut(Request, &mut bool) -> Answer) {
         while self.clients.len() < CLIENTS {
             match self.listener.accept() {
@@ -221,7 +221,8 @@ impl Client {
         self.sent = 0;
     }
 
-    /// A client that reads slowly, but never all, must not make what it has read pile up.
+    /// Removes sent bytes from the buffer, which would otherwise grow for a client that reads slowly and never
+    /// everything.
     fn forget_sent(&mut self) {
         if self.sent > COMPACT {
             self.output.drain(..self.sent);

@@ -21,7 +21,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Begins a trace on every worker; `None` when the most are running.
+    /// Begins a trace on every worker; `None` if the maximum number of traces is running.
     ///
     /// # Errors
     /// When a worker is lost.
@@ -52,7 +52,7 @@ impl Traces {
         Ok(self.collector.read(trace, after, clock::now()))
     }
 
-    /// Ends a trace; `false` when there is no such.
+    /// Ends a trace; `false` if there is no such trace.
     ///
     /// # Errors
     /// When a worker is lost.
@@ -62,7 +62,7 @@ impl Traces {
         Ok(stopped)
     }
 
-    /// Takes what workers have recorded, and ends traces that are complete or that have not been read for long.
+    /// Collects the records of the workers, and ends traces that are complete or that have not been read for long.
     ///
     /// # Errors
     /// When a worker is lost.

@@ -1,4 +1,4 @@
-//! A worker thread: sleeps in poll, takes batches from its ports through the engine, and sends.
+//! A worker thread: sleeps in poll, passes batches from its ports through the engine, and sends them.
 
 mod command;
 mod dispatch;
@@ -25,8 +25,8 @@ use crate::offloaded_flows::OffloadedFlows;
 use crate::profile::{Activity, Profile};
 use worker_port::{TRANSMIT_GATHER, WorkerPort, WorkerTap};
 
-/// Calls of poll(2) per second, at least, while the worker is busy: events that shared memory does not show, of TAPs
-/// above all, are seen by it only.
+/// Minimum number of calls of poll(2) per second while the worker is busy: some events, above all those of TAPs, are
+/// not visible in shared memory.
 const POLLS_PER_SECOND: u64 = 10_000;
 /// Time to wait for frames to be returned to the pool when a port has none to receive into.
 const STARVED: Duration = Duration::from_millis(1);
@@ -44,7 +44,7 @@ pub struct Worker {
     index: u32,
     workers: u32,
     poll_set: Vec<libc::pollfd>,
-    /// Every port shows without a system call whether frames wait.
+    /// For every port it can be checked without a system call whether frames wait.
     can_busy_poll: bool,
     /// When poll(2) was last called, by the cycle counter.
     polled: u64,
@@ -58,7 +58,7 @@ pub struct Worker {
     stopping: bool,
 }
 
-/// The parts from which a worker is made.
+/// The parts of which a worker consists.
 pub struct WorkerParts {
     /// Rings of the worker.
     pub ends: WorkerEnds,
@@ -78,8 +78,8 @@ pub struct WorkerParts {
     pub hz: u64,
 }
 
-/// Runs a worker on the calling thread until [`Command::Stop`](crate::commands::Command::Stop). `alive` is cleared
-/// however it ends.
+/// Runs a worker on the calling thread until [`Command::Stop`](crate::commands::Command::Stop). `alive` is cleared when
+/// it ends, for whatever reason.
 pub fn run(parts: WorkerParts, alive: &AtomicBool) {
     struct Alive<'a>(&'a AtomicBool);
     impl Drop for Alive<'_> {
@@ -163,8 +163,8 @@ impl Worker {
         self.ports.iter().all(|end| end.queue.is_empty())
     }
 
-    /// Reports to the control thread which translated connections appeared and ended. What the ring has no room for
-    /// stays in the engine.
+    /// Reports to the control thread which translated connections appeared and ended. Changes for which the ring has no
+    /// room stay in the engine.
     fn report_changes(&mut self) {
         while !self.ends.changes.is_full() {
             let Some(change) = self.engine.take_change() else { return };
@@ -172,7 +172,7 @@ impl Worker {
         }
     }
 
-    /// Busy-polls for work where that is possible and pays. `false` when it is time to sleep.
+    /// Busy-polls for work where that is possible and worthwhile. Returns `false` when it is time to sleep.
     fn find_work(&mut self) -> bool {
         let mut now = Tsc.cycles();
         let until = self.busy_poll.turn_ended(now, std::mem::take(&mut self.turn_bytes));
@@ -192,8 +192,8 @@ impl Worker {
         true
     }
 
-    /// Notes in the poll set which ports have frames. Whether there are any, or messages of other threads. Calls poll(2)
-    /// if the last call was long ago.
+    /// Notes in the poll set which ports have frames. Returns whether there are any, or messages of other threads.
+    /// Calls poll(2) if the last call was long ago.
     fn has_work(&mut self) -> bool {
         if Tsc.cycles().saturating_sub(self.polled) > self.poll_interval {
             return self.poll(false) > 0;
@@ -234,7 +234,7 @@ impl Worker {
         ready + usize::from(pending)
     }
 
-    /// Longest sleep unless something comes; `None`: without end.
+    /// Maximum time to sleep if nothing arrives; `None` for no limit.
     fn longest_sleep(&self) -> Option<Duration> {
         let until = |deadline: Now| Duration::from_nanos(deadline.0.saturating_sub(clock::now().0));
         let flows = self.flows.as_ref().and_then(OffloadedFlows::due);

@@ -16,7 +16,7 @@ pub enum ClaimError {
         /// Why.
         reason: String,
     },
-    /// The netdev was given back, but not all of it as it was.
+    /// The netdev was restored, but not completely.
     Incomplete {
         /// Netdev.
         netdev: String,

@@ -16,7 +16,7 @@ pub(super) struct Feature {
 /// Large receive offload loses the original segment sizes, so frames merged by it cannot be forwarded.
 /// Most devices do not have it.
 pub(super) const LRO: Feature = Feature { read: 0x25, set: 0x26, bit: 1 << 15 };
-/// VLAN tags are taken off received frames.
+/// VLAN tags are stripped from received frames.
 pub(super) const RX_VLAN: Feature = Feature { read: 0x25, set: 0x26, bit: 1 << 8 };
 /// Generic receive offload: the kernel merges segments.
 pub(super) const GRO: Feature = Feature { read: 0x2b, set: 0x2c, bit: 1 };
@@ -34,7 +34,7 @@ pub(super) fn has_feature(netdev: &str, feature: Feature) -> bool {
     ethtool(netdev, &mut value).is_ok() && value.data & feature.bit != 0
 }
 
-/// Switches a feature. A device that cannot keeps the state that it has.
+/// Switches a feature. A device that does not support the change keeps its state.
 pub(super) fn set_feature(netdev: &str, feature: Feature, on: bool) {
     let mut value = EthtoolValue { command: feature.read, data: 0 };
     if ethtool(netdev, &mut value).is_err() || (value.data & feature.bit != 0) == on {

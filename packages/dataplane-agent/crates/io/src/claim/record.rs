@@ -32,7 +32,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// As it is written to a file, a property a line.
+    /// The text of the record, with one property per line.
     pub(super) fn to_text(&self) -> String {
         let flags = [("up", self.up), ("lro", self.lro), ("gro", self.gro), ("vlan", self.vlan)];
         let mut text = String::new();
@@ -74,8 +74,9 @@ impl Record {
         record
     }
 
-    /// Whether it is of a device of this boot of the machine and of this network namespace. Of another one it says nothing:
-    /// what is there has been made and set up anew. Nor does one that is empty, as a power cut may leave it.
+    /// Whether it is the record of a device of this boot and this network namespace. Other records are not valid, as
+    /// their devices have been created and configured anew. An empty record, which a power cut may leave, is not valid
+    /// either.
     pub(super) fn is_of_here(&self) -> bool {
         let is_unknown = self.device.is_empty() && *self != Self::default();
         is_unknown || self.device.split_once(' ').is_some_and(|(_, place)| place == here())

@@ -1,4 +1,4 @@
-//! Having a netdev be as its record says.
+//! Restores a netdev to the state in its record.
 
 use super::error::ClaimError;
 use super::features::{GRO, LRO, RX_VLAN, set_disable_ipv6, set_feature};
@@ -57,7 +57,7 @@ pub(super) fn restore(link: &Link, netdev: &str, record: &Record) -> Result<(), 
     }))
 }
 
-/// A netdev was given back, but for something.
+/// The error for a netdev that was restored only in part.
 pub(super) fn incomplete(netdev: &str, difference: &str, reason: &str) -> ClaimError {
     ClaimError::Incomplete {
         netdev: netdev.to_owned(),
@@ -66,7 +66,7 @@ pub(super) fn incomplete(netdev: &str, difference: &str, reason: &str) -> ClaimE
     }
 }
 
-/// The lines of a batch, from 1, that ip(8) says it could not do, and why.
+/// The lines of a batch, counted from 1, that ip(8) reports as failed, and the reasons.
 fn failures(said: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut why = "";
     said.lines().filter_map(move |line| {

@@ -27,10 +27,10 @@ const MAPPABLE: u32 = 1 << 10;
 const SOCKET_FILTER: u32 = 1;
 const CLASSIFIER: u32 = 3;
 const TCX_INGRESS: u32 = 46;
-/// `BPF_F_BEFORE`: another program could take what the sockets have not got.
+/// `BPF_F_BEFORE`: otherwise another program could take packets that the sockets no longer get.
 const BEFORE_OTHERS: u32 = 1 << 3;
 
-/// Most flows' directions in the table.
+/// Maximum number of flow directions in the table.
 pub const CAPACITY: u32 = 1 << 16;
 /// Time from [`Share::remove`] of a flow to [`Share::free_slot`], ns: longer than a packet can be between the two programs.
 pub const GRACE: u64 = 1_000_000_000;
@@ -142,8 +142,8 @@ impl Flowtable {
         Ok(Link { _program: bpf::link(&self.forward, ifindex, TCX_INGRESS, BEFORE_OTHERS)? })
     }
 
-    /// Attaches the filter that keeps from a packet socket what the table forwards. Its netdev must be attached before, and
-    /// as long.
+    /// Attaches the filter that drops the packet socket's copies of packets that the table forwards. The netdev of the
+    /// socket must be attached before, and stay attached for as long.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -152,14 +152,14 @@ impl Flowtable {
         option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_BPF, &program)
     }
 
-    /// Invalidates every flow: what has been installed by then is not forwarded any more.
+    /// Invalidates every flow: flows that were installed before are not forwarded any more.
     pub fn invalidate(&self) {
         if let Some(control) = self.slots.get(0) {
             control.next_epoch();
         }
     }
 
-    /// Invalidates every flow; from now on keys are of this kind.
+    /// Invalidates every flow. Later flows have keys of this kind.
     pub fn set_key_kind(&self, kind: KeyKind) {
         self.invalidate();
         if let Some(control) = self.slots.get(0) {
@@ -235,7 +235,7 @@ impl Share {
         Some(Installed { slot: number, key })
     }
 
-    /// The epoch in which what is decided from now on is valid.
+    /// The epoch in which decisions made from now on are valid.
     pub fn epoch(&self) -> Epoch {
         Epoch(self.table.epoch())
     }

@@ -116,8 +116,9 @@ fn tcp_headers(code: &mut Assembler, dst: Register) {
     code.op_value(Right, dst, 4).op_value(Left, dst, 2).op_value(Add, dst, ipv4::HEADER as i32);
 }
 
-/// The filter of the packet sockets: leaves the packet's slot, or 0, in the cell of the core, and keeps from the
-/// socket what has a slot. R6 is the packet, R7 the control slot, R8 the slot's number, R9 what the largest segment takes.
+/// The filter of the packet sockets: stores the packet's slot number, or 0, in the per-core cell, and drops the
+/// socket's copy of a packet that has a slot. R6 is the packet, R7 the control slot, R8 the slot's number, R9 what the
+/// largest segment takes.
 pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     let mut code = Assembler::default();
     let c = &mut code;
@@ -151,7 +152,7 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     c.load(Byte, R3, R10, l3(ipv4::offset::PROTOCOL)).load(Word, R5, R7, offset::MODE);
     c.jump_value(If::Equal, R3, ipv4::UDP.into(), "udp");
     c.jump_value(If::Equal, R3, ipv4::TCP.into(), "tcp");
-    // Echo requests and replies, where they are nothing but routed.
+    // Echo requests and replies, if they are only routed.
     c.jump_value(If::Differs, R3, ipv4::ICMP.into(), "decided").jump_value(If::Equal, R5, 0, "decided");
     c.load(Byte, R2, R10, l4(0)).jump_value(If::Equal, R2, icmp::ECHO_REQUEST.into(), "key");
     c.jump_value(If::Differs, R2, 0, "decided").go_to("key");
@@ -179,7 +180,7 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     c.load(Word, R3, R6, context::LEN).op_value(Subtract, R3, ETHERNET.into());
     c.jump(If::Greater, R4, R3, "decided");
     c.load(Word, R2, R6, context::GSO_SIZE).op(Add, R9, R2).jump_value(If::Differs, R2, 0, "length known");
-    // Padding leaves too.
+    // Padding is forwarded too.
     c.op(Move, R9, R3);
 
     c.label("length known");
@@ -203,7 +204,7 @@ pub(super) fn decide(maps: &Maps) -> Vec<Instruction> {
     code.finish()
 }
 
-/// The program at the port's ingress: sends on what has a slot. R6 is the packet, R9 the slot.
+/// The program at the port's ingress: forwards packets that have a slot. R6 is the packet, R9 the slot.
 pub(super) fn forward(maps: &Maps) -> Vec<Instruction> {
     let mut code = Assembler::default();
     let c = &mut code;

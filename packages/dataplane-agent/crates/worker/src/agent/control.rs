@@ -27,9 +27,9 @@ use crate::workers::WorkerLost;
 
 /// Interval at which log lines are taken while there are any.
 const LOG_INTERVAL: Duration = Duration::from_millis(100);
-/// Entries of address lists that end per round of the loop at most, some 20 ms of work.
+/// Maximum number of address-list entries that are expired in a round of the loop, about 20 ms of work.
 const EXPIRE_BUDGET: usize = 100_000;
-/// Events kept for the next client while there is none.
+/// Maximum number of events that are kept for the next client while there is none.
 const KEPT_EVENTS: usize = 1000;
 
 fn lost(error: WorkerLost) -> AgentError {
@@ -37,8 +37,8 @@ fn lost(error: WorkerLost) -> AgentError {
 }
 
 impl Agent {
-    /// Forwards by the configuration from disk, which was active `ago` configurations ago; by the newest one before it
-    /// that works, if it does not.
+    /// Forwards with the configuration from disk that was active `ago` configurations ago, or if it does not work, with
+    /// the newest former one that does.
     fn resume(&mut self, mut ago: usize) -> Result<(), AgentError> {
         while self.active.revision != 0 {
             let config = Arc::clone(&self.active.config);
@@ -63,7 +63,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Opens the ports and forwards by the configuration from disk.
+    /// Opens the ports and forwards with the configuration from disk.
     pub(super) fn begin(
         &mut self,
         ago: usize,
@@ -85,7 +85,7 @@ impl Agent {
             self.links_changed(changes).map_err(lost)?;
             self.offload_flows().map_err(lost)?;
             for netdev in claim.missing() {
-                // It may have come meanwhile.
+                // The netdev may have appeared meanwhile.
                 let port =
                     self.ports.states.iter().find(|port| port.netdev == *netdev && port.link.is_none());
                 let Some(port) = port.map(|port| port.name.clone()) else { continue };
@@ -98,7 +98,7 @@ impl Agent {
         self.update_router_namespace().map_err(lost)
     }
 
-    /// Serves requests and events until `stop` says so.
+    /// Serves requests and events until `stop` is requested.
     pub(super) fn control_loop(
         &mut self,
         stop: &Stop,
@@ -120,7 +120,7 @@ impl Agent {
             let until_sample = Duration::from_nanos(self.rates.due_ns().saturating_sub(now));
             wake::poll(&mut set, Some(until_sample.min(LOG_INTERVAL)));
             self.workers.check().map_err(lost)?;
-            // First: without the guard the kernel may forward, too.
+            // The guard comes first: without it the kernel may forward, too.
             if let Some(guard) = &mut guard
                 && let Some((topics, message)) =
                     guard.follow(set.get(3).is_some_and(|entry| entry.revents != 0), clock::now().0)
@@ -191,7 +191,7 @@ impl Agent {
     }
 }
 
-/// Sets the time of day for rules. Returns the monotonic time that it belongs to.
+/// Sets the time of day for rules. Returns the monotonic time at which it was read.
 pub(super) fn set_wall_clock(shared: &Shared) -> Now {
     let now = clock::now();
     let utc_ns = i64::try_from(wall_ms()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
@@ -199,7 +199,7 @@ pub(super) fn set_wall_clock(shared: &Shared) -> Now {
     now
 }
 
-/// The log line of a start with something else than the last configuration.
+/// The log line of a start with another configuration than the last active one.
 pub(super) fn starts_with(found: Option<&Found>) -> String {
     match found {
         Some(Found { active, .. }) => {

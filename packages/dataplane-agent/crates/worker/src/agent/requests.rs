@@ -1,4 +1,4 @@
-//! The requests of clients, and how each is carried out.
+//! Executes the requests of clients.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const TOKEN_BUCKET_RECORDS: usize = 4096;
 /// Configurations that may be prepared at a time.
 const TOKENS: usize = 8;
 
-/// A refusal without the request's id.
+/// An error reply without the id of the request.
 struct Refusal(ErrorReply);
 
 impl From<WorkerLost> for Refusal {

@@ -1,4 +1,4 @@
-//! From options to a running agent, and back: pool, configuration, claim, workers, namespace.
+//! Start and stop of an agent: pool, configuration, claim, workers, namespace.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::workers::Workers;
 /// runs, which must not be stopped for a start that would be refused.
 ///
 /// # Errors
-/// As [`run`], of what can be known before.
+/// As [`run`], as far as errors can be detected before the start.
 pub fn check(options: &Options) -> Result<(), AgentError> {
     options.check()?;
     let records = options.data_dir.join("agent").join("claims");
@@ -50,13 +50,13 @@ fn not_claimed(error: ClaimError) -> AgentError {
     }
 }
 
-/// Fails with what could not be given back, a line each.
+/// Returns an error with a line for each netdev that could not be restored.
 fn restored<'a>(errors: impl IntoIterator<Item = &'a ClaimError>) -> Result<(), AgentError> {
     let lines: Vec<_> = errors.into_iter().map(ClaimError::to_string).collect();
     if lines.is_empty() { Ok(()) } else { Err(AgentError::Failed(lines.join("\n"))) }
 }
 
-/// Runs an agent until `stop` says so; then ports are released and the router's namespace is removed.
+/// Runs an agent until `stop` is requested; then ports are released and the router's namespace is removed.
 ///
 /// # Errors
 /// [`AgentError::Usage`] for options and ports that cannot be used, [`AgentError::Failed`] else. After a
@@ -158,7 +158,7 @@ impl Start<'_> {
         let shared = Arc::new(Shared::new(count as u32, random_u64()));
         let empty = Snapshot::build(&DataplaneConfig::default(), &ports.facts(), count as u32, 0);
         let snapshot = Arc::new(empty.map_err(|error| AgentError::Failed(error.to_string()))?);
-        // Before the first packet: rules of a time of day would go by another day.
+        // Before the first packet, as rules with a time of day need the wall clock.
         set_wall_clock(&shared);
         let workers =
             Workers::start(self.pools, self.limits, self.cores, &shared, &snapshot, &ports.counters)

@@ -1,4 +1,4 @@
-//! Flow offload, the control thread's part: the table, and the ports that it is attached to.
+//! The control thread's part of flow offload: the table, and the ports to which it is attached.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::workers::{WorkerLost, Workers};
 pub(crate) struct FlowOffload {
     table: Option<Arc<Flowtable>>,
     links: BTreeMap<usize, (u32, Link)>,
-    /// The kernel has refused, which has been reported.
+    /// The kernel has refused flow offload, and this has been reported.
     refused: bool,
 }
 
@@ -121,7 +121,7 @@ impl FlowOffload {
     }
 }
 
-/// The program at the port first: what the sockets do not get it must send on.
+/// The forwarding program is attached first: it must forward the packets that the sockets no longer get.
 fn connect(table: &Flowtable, ifindex: u32, port: &PortState) -> std::io::Result<Link> {
     let link = table.attach(ifindex)?;
     for socket in &port.sockets {

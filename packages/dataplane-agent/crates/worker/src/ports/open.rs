@@ -23,8 +23,8 @@ fn is_too_long(port: &PortState, link: &Link) -> bool {
     port.io == IoBackend::AfXdp && link.mtu > xdp::MAX_MTU
 }
 
-/// Claims a port's netdev unless it is open, and so claimed already. Nothing is to be changed about it before: the
-/// claim notes what it was like.
+/// Claims a port's netdev unless it is open, and so claimed already. Nothing about the netdev may be changed before:
+/// the claim records its former state.
 pub(super) fn claimed(port: &PortState, claim: &Claim) -> Result<(), String> {
     if port.opened.is_some() {
         return Ok(());
@@ -49,7 +49,7 @@ pub(super) fn fit_mtu(
     }
     let mut given = claim.set_mtu(&link.name, port.mtu);
     if given.is_err() && port.io == IoBackend::AfXdp && port.opened.is_some() {
-        // With a program of XDP a driver takes no frames that are longer than a page.
+        // With an XDP program a driver accepts no frames that are longer than a page.
         offload.forget(index, port, workers)?;
         workers.ask(|_| Command::SetPort(index as PortId, None))?;
         port.reopen = true;
@@ -69,8 +69,8 @@ pub(super) fn fit_mtu(
     }
 }
 
-/// Gives every worker a socket on a netdev that is [`claimed`], unless it is open as it should be. Returns
-/// a message for the log.
+/// Gives every worker a socket on a netdev that is [`claimed`], unless it is already open with the right settings.
+/// Returns a message for the log.
 pub(super) fn open(
     index: usize,
     port: &mut PortState,
@@ -93,7 +93,7 @@ pub(super) fn open(
     let again = port.opened.take().is_some();
     if again {
         offload.forget(index, port, workers)?;
-        // With both backends at a time every frame would be received twice, or not at all.
+        // With both backends at the same time every frame would be received twice, or not at all.
         workers.ask(|_| Command::SetPort(index as PortId, None))?;
     }
     let opened = sockets((backend, port.receive), reason.clone(), link, &device, workers.len(), umem);

@@ -125,7 +125,7 @@ impl Worker {
         }
     }
 
-    /// Takes over what the kernel has counted of offloaded flows.
+    /// Updates the counters of offloaded flows from the kernel.
     pub(super) fn update_flows(&mut self, now: Now) {
         let Some(flows) = &mut self.flows else { return };
         flows.look(&mut self.engine, now, |offloaded| count(&self.ports, offloaded));

@@ -1,4 +1,4 @@
-//! Packets of a finished batch to where they go.
+//! Dispatch of the packets of a finished batch to their destinations.
 
 use tollway_engine::packet::frame::Frame;
 use tollway_engine::pipeline::batch::Outcome;
@@ -91,7 +91,7 @@ impl Worker {
     pub(super) fn flush(&mut self) {
         for (number, port) in (0..).zip(&mut self.ports) {
             port.flush(&mut self.buffers, &mut self.pool, &mut self.drops);
-            // The port sends what it was given before the engine dequeues more for it.
+            // The port sends the frames that it has before the engine dequeues more for it.
             let is_blocked = port.blocked && !port.queue.is_empty();
             if is_blocked != port.is_known_blocked {
                 port.is_known_blocked = is_blocked;

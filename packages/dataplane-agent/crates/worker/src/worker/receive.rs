@@ -1,4 +1,4 @@
-//! Frames from ports, TAPs and other workers into the batch.
+//! Receives frames from ports, TAPs and other workers into the batch.
 
 use tollway_engine::ids::PortId;
 use tollway_engine::packet::frame::Frame;
@@ -10,8 +10,8 @@ use super::Worker;
 use crate::counters::{WorkerDrop, on_the_wire};
 use crate::profile::Activity;
 
-/// Bytes taken from a port at a time, about: what is received should still be in the core's cache when it
-/// is sent. Super-frames make that few frames, small packets whole bursts.
+/// Approximate number of bytes taken from a port at a time: received frames should still be in the core's cache when
+/// they are sent. These are few super-frames, or whole bursts of small packets.
 const BURST_BYTES: usize = 256 << 10;
 /// Fewest frames taken from a port at a time.
 const MIN_BURST: usize = 4;
@@ -58,7 +58,7 @@ impl Worker {
         }
     }
 
-    /// Packets gathered for the worker for which there are most.
+    /// Maximum number of packets that are gathered for a worker.
     fn handover_pending(&self) -> usize {
         self.ends.outbound.iter().flatten().map(|out| out.packets.gathered()).max().unwrap_or(0)
     }
@@ -96,7 +96,7 @@ impl Worker {
             port.counters.rx_drops.add(received.unusable as u64);
         }
         if received.no_frame {
-            // The frames stay in the socket; the kernel counts what it has no room for.
+            // The frames stay in the socket; the kernel counts frames for which it has no room.
             std::thread::yield_now();
         }
     }

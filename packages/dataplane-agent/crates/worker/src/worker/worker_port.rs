@@ -13,7 +13,7 @@ use tollway_io::{PoolFrame, Port, PortIo};
 
 use crate::counters::{PortCounters, WorkerDrop, WorkerDrops};
 
-/// Frames that may wait for a port that is blocked.
+/// Maximum number of frames that wait for a blocked port.
 pub(super) const TRANSMIT_QUEUE: usize = 512;
 /// Frames that are gathered for a port before they are sent. Only queues that are removed with their configuration
 /// send more at once.
@@ -27,7 +27,7 @@ pub(super) struct WorkerPort {
     pub(super) burst: usize,
     /// Frames to send at the end of the pass.
     pub(super) queue: Vec<Outgoing>,
-    /// The port takes nothing until its descriptor is writable.
+    /// The port accepts no frames until its descriptor is writable.
     pub(super) blocked: bool,
     /// The engine knows that the port is blocked.
     pub(super) is_known_blocked: bool,
