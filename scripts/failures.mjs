@@ -58,10 +58,10 @@ const FAILURES = [
  */
 export function failureLines(output) {
   const plain = output.map((line) => stripVTControlCharacters(line).trimEnd()).filter((line) => line.trim() !== '');
-  const telling = [
+  const failures = [
     ...new Set(plain.map((line) => line.trim()).filter((line) => FAILURES.some((known) => known.test(line)))),
   ];
-  if (telling.length === 0) return plain.slice(-SHOWN / 3);
-  if (telling.length <= SHOWN) return telling;
-  return [...telling.slice(0, SHOWN - 1), `… and ${telling.length - SHOWN + 1} more`];
+  if (failures.length === 0) return plain.slice(-SHOWN / 3);
+  if (failures.length <= SHOWN) return failures;
+  return [...failures.slice(0, SHOWN - 1), `… and ${failures.length - SHOWN + 1} more`];
 }

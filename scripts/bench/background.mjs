@@ -50,7 +50,7 @@ export class Daemon {
   }
 
   /** Last output of the process, if it has ended. */
-  get lastWords() {
+  get lastOutput() {
     const { exitCode, signalCode } = this.#child;
     if (exitCode === null && signalCode === null) return undefined;
     return this.#stderr.trim() || `it ended with ${exitCode ?? signalCode}`;
@@ -58,7 +58,7 @@ export class Daemon {
 
   /** SIGTERM, and SIGKILL after 5 s. */
   async stop() {
-    if (this.lastWords !== undefined) return;
+    if (this.lastOutput !== undefined) return;
     this.#child.kill('SIGTERM');
     const force = setTimeout(() => this.#child.kill('SIGKILL'), 5000);
     await this.#ended;

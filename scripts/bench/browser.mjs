@@ -20,12 +20,12 @@ import { measureShare } from './thread-time.mjs';
 /** Target values of the results. */
 const TARGET = { frameMs: 8, taskMs: 50, heapGrowth: 1.02, serverShare: 0.1 };
 /** Number of heap measurements, evenly distributed over the time. */
-const HEAP_LOOKS = 5;
+const HEAP_MEASUREMENTS = 5;
 /**
  * Index of the measurement with which the last one is compared: minute 6 of 10, when the five minutes of data that
  * graphs hold are complete.
  */
-const FULL_LOOK = 2;
+const FULL_MEASUREMENT = 2;
 const PASSWORD = 'browser-bench';
 const CHROMIUM = process.env.TOLLWAY_CHROMIUM ?? '/usr/bin/chromium';
 /** TCP rate through the router, bit/s; the queue of the sender limits it to half. */
@@ -100,7 +100,7 @@ async function watch({ url, minutes, note, server, unwatched }) {
     const memories = [];
     const elapsed = () => (performance.now() - started) / 60_000 / minutes;
     while (elapsed() < 1) {
-      if (elapsed() * HEAP_LOOKS >= memories.length + 1) memories.push(await memory(session));
+      if (elapsed() * HEAP_MEASUREMENTS >= memories.length + 1) memories.push(await memory(session));
       const still = await traced(browser, page, url, () => sleep(5000));
       const moving = await traced(browser, page, url, () => desktop.exercise());
       spans.still = spans.still.concat(still.frames);
@@ -171,7 +171,7 @@ function figures({ spans, memories, share, unwatched }) {
   const describeHeld = (/** @type {Memory} */ each) =>
     `${mib(each.values)} of values; ${mib(each.code)} of code, ${mib(each.native)} of the browser's own; ` +
     `${each.nodes} nodes, ${each.listeners} listeners`;
-  const growth = (memories.at(-1)?.values ?? 0) / (memories[FULL_LOOK]?.values ?? 0);
+  const growth = (memories.at(-1)?.values ?? 0) / (memories[FULL_MEASUREMENT]?.values ?? 0);
   return [
     result(
       'browser/frame',
@@ -210,7 +210,7 @@ function result(name, unit, ours, target, details) {
  */
 async function appliancePids(appliance, dataDir, url) {
   const healthy = async () => {
-    if (appliance.lastWords !== undefined) throw new Error(`npm start: ${appliance.lastWords}`);
+    if (appliance.lastOutput !== undefined) throw new Error(`npm start: ${appliance.lastOutput}`);
     return fetch(`${url}/healthz`).then(
       (response) => response.status === 200,
       () => false,

@@ -177,7 +177,7 @@ export class Lab {
     for (;;) {
       const { code, stdout, stderr } = run(this.bench, configure, { allowFailure: true });
       if (code === 0) return stdout.trim();
-      if (agent.lastWords !== undefined) throw new Error(`the agent did not start: ${agent.lastWords}`);
+      if (agent.lastOutput !== undefined) throw new Error(`the agent did not start: ${agent.lastOutput}`);
       if (performance.now() > deadline) throw new Error(stderr.trim());
       await sleep(100);
     }

@@ -6,7 +6,7 @@ import { measureBusy } from './busy.mjs';
 /** Share of one core that other programs may use during a sample. */
 const FOREIGN = 0.03;
 /** Maximum time that a case spends on waiting for other programs and on samples that they disturbed, ms. */
-const PATIENCE = 60_000;
+const MAX_WAITING_MS = 60_000;
 
 /**
  * CPU time while `action` runs, and what it returns.
@@ -35,21 +35,21 @@ export async function measured(action) {
 export async function inTurns(rounds, wires, note, take) {
   /** @type {Map<W, S[]>} */
   const samples = new Map(wires.map((wire) => [wire, []]));
-  let patience = PATIENCE;
+  let remainingMs = MAX_WAITING_MS;
   const elsewhere = (/** @type {import('./busy.mjs').Busy} */ sample) => sample.foreign / sample.seconds;
   for (let round = 0; round < rounds; round += 1) {
     for (const wire of wires) {
       for (;;) {
         const started = performance.now();
-        while (performance.now() - started < patience && elsewhere(await measured(() => sleep(300))) > FOREIGN) {
+        while (performance.now() - started < remainingMs && elsewhere(await measured(() => sleep(300))) > FOREIGN) {
           // Another program is busy; measure again.
         }
-        patience -= performance.now() - started;
+        remainingMs -= performance.now() - started;
         const sample = await take(wire);
         if (process.env.TOLLWAY_BENCH_RAW) note(`  ${wire} ${JSON.stringify(sample)}`);
         const disturbed = elsewhere(sample) > FOREIGN;
-        if (disturbed) patience -= sample.seconds * 1000;
-        if (disturbed && patience > 0) continue;
+        if (disturbed) remainingMs -= sample.seconds * 1000;
+        if (disturbed && remainingMs > 0) continue;
         if (disturbed) note(`  ${wire}: other programs used ${percent(elsewhere(sample))} of a core`);
         samples.get(wire)?.push(sample);
         break;

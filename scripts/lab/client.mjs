@@ -12,11 +12,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LAPTOP_ADDRESS, SERVER_ADDRESS, STREAM_PORT, TV_ADDRESS } from './topology.mjs';
 
 /** Timeout of a subscriber's request without any received data, ms; a narrow queue only delays data. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /** @param {string} address @param {number} connections */
 const agentOf = (address, connections) =>
-  new Agent({ keepAlive: true, maxSockets: connections, timeout: PATIENCE_MS, localAddress: address });
+  new Agent({ keepAlive: true, maxSockets: connections, timeout: TIMEOUT_MS, localAddress: address });
 
 /**
  * Fetches a page, or sends `upload`.
@@ -25,7 +25,7 @@ const agentOf = (address, connections) =>
  */
 function exchange(agent, bytes, upload) {
   return new Promise((resolve) => {
-    const options = { host: SERVER_ADDRESS, path: `/?bytes=${bytes}`, agent, timeout: PATIENCE_MS };
+    const options = { host: SERVER_ADDRESS, path: `/?bytes=${bytes}`, agent, timeout: TIMEOUT_MS };
     const sending = request({ ...options, method: upload === undefined ? 'GET' : 'POST' }, (response) => {
       response.on('error', () => {});
       response.on('close', resolve);

@@ -8,12 +8,12 @@ import { runDir } from './paths.mjs';
 import { health } from './services.mjs';
 
 /** Interval of checks of the management plane, ms. */
-const LOOK_MS = 3_000;
+const CHECK_MS = 3_000;
 /**
  * Number of consecutive checks without a response of the agent until it is reported: a terminated agent is restarted
  * sooner.
  */
-const SILENT_LOOKS = 4;
+const SILENT_CHECKS = 4;
 
 /** @param {{ problem?: string }} state @param {boolean} forwards @param {string} url */
 export function unmanaged({ problem }, forwards, url) {
@@ -35,7 +35,7 @@ export function watchManagement(url, said, dataDir) {
     const state = await health(url);
     const { listening, healthy, forwarding } = state;
     silent = state.silent === undefined ? 0 : silent + 1;
-    const problem = state.problem ?? (silent < SILENT_LOOKS ? undefined : state.silent);
+    const problem = state.problem ?? (silent < SILENT_CHECKS ? undefined : state.silent);
     // Another problem may remain after the first is solved.
     if (!listening || (problem === undefined && (reported === undefined || !healthy))) return;
     if (problem === reported && (problem === undefined || forwarding === forwarded)) return;
@@ -44,7 +44,7 @@ export function watchManagement(url, said, dataDir) {
     const link = problem === undefined ? setupLink(url, dataDir) : undefined;
     if (link !== undefined) console.log(link);
     [reported, forwarded] = [problem, forwarding];
-  }, LOOK_MS);
+  }, CHECK_MS);
 }
 
 /** @param {import('./supervisor.mjs').Supervisor} supervisor @param {{ listening: boolean }} state */

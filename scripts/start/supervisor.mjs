@@ -15,7 +15,7 @@ const SLOWEST_RESTART_MS = 5000;
 /** Running time after which a process counts as stable, ms. */
 const WELL_MS = 3_000;
 /** Size at which a log is rotated, bytes, and interval of the checks, ms. Log messages may be written there. */
-const LOG_LIMITS = { bytes: 8 << 20, lookMs: 60_000 };
+const LOG_LIMITS = { bytes: 8 << 20, checkMs: 60_000 };
 
 /**
  * @typedef {{
@@ -45,15 +45,15 @@ export class Supervisor {
    * @param {string} logDir where each process's output goes, `NAME.log` and the one before, `NAME.log.1`
    * @param {() => void} onChange called when the set of running processes has changed
    * @param {() => string | undefined} whyNot why nothing can be started again now; it is as soon as there is no reason any more
-   * @param {{ bytes: number, lookMs: number }} logLimits
+   * @param {{ bytes: number, checkMs: number }} logLimits
    */
-  constructor(logDir, onChange, whyNot = () => undefined, { bytes, lookMs } = LOG_LIMITS) {
+  constructor(logDir, onChange, whyNot = () => undefined, { bytes, checkMs } = LOG_LIMITS) {
     this.#logDir = logDir;
     this.#onChange = onChange;
     this.#whyNot = whyNot;
     this.#looking = setInterval(() => {
       for (const { name } of this.running) shorten(this.logFile(name), bytes);
-    }, lookMs).unref();
+    }, checkMs).unref();
     try {
       makeFolder(logDir);
     } catch (error) {

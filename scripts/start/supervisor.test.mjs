@@ -40,7 +40,7 @@ test('what a process could not do at its end is said', async () => {
 });
 
 test('a log that has grown large begins anew, and the process goes on with it', async () => {
-  const supervisor = new Supervisor(folder, () => undefined, undefined, { bytes: 10_000, lookMs: 20 });
+  const supervisor = new Supervisor(folder, () => undefined, undefined, { bytes: 10_000, checkMs: 20 });
   const program = `let n = 0; setInterval(() => console.log('line ' + n++ + ' ' + 'x'.repeat(1000)), 10);`;
   supervisor.start({ name: 'api', argv: [process.execPath, '-e', program] });
   const file = supervisor.logFile('api');

@@ -27,7 +27,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
 
 /** Interval of retries while the database cannot be used, ms. */
-const AGAIN_MS = 2_000;
+const RETRY_MS = 2_000;
 
 /** The application and its databases, which are closed when the process ends. */
 interface Running {
@@ -140,7 +140,7 @@ async function open(env: Env, known: readonly Migration[]): Promise<Running | Da
 /** Waits until a retry makes sense. */
 async function changed(fault: DatabaseFault): Promise<void> {
   const before = signatureOf(fault.file);
-  do await sleep(AGAIN_MS);
+  do await sleep(RETRY_MS);
   while (!fault.passing && signatureOf(fault.file) === before);
 }
 

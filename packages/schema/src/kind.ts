@@ -79,7 +79,7 @@ export interface Kind {
   rename?(value: string, from: string, to: string): string;
   /** Control that edits it. Absent: a text field, with suggestions if there are some. */
   readonly editor?: Editor;
-  /** There are only a few fixed values, so that the other values of a property need not be searched for. */
+  /** All values have a fixed form, so that a search for a text that is no value of the kind is refused. */
   readonly closedSet?: true;
   /** Two values of another kind, written `first/second`. */
   readonly pair?: PairOf;

@@ -6,7 +6,7 @@ import { unlessFault } from '../database/fault.js';
 export const SESSION_MS = 7 * 24 * 3600 * 1000;
 
 /** Time between two attempts to store that sessions have ended, ms. */
-const AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 
 /** Maximum number of sessions of one user; when there are more, the oldest one ends. */
 const MAX_OF_USER = 64;
@@ -115,7 +115,7 @@ export class Sessions {
       for (const key of keys) this.#left.delete(key);
     } catch (error) {
       unlessFault(error);
-      this.#again = setTimeout(() => void this.#forgetLeft().catch(() => undefined), AGAIN_MS).unref();
+      this.#again = setTimeout(() => void this.#forgetLeft().catch(() => undefined), RETRY_MS).unref();
     }
   }
 

@@ -20,7 +20,7 @@ const WAIT_MS = 5_000;
 /** More time for the agent to prepare a configuration, ms for each row of it. */
 const PREPARE_MS_PER_ROW = 0.2;
 /** Delay before the next attempt to bring a connected agent to the newest revision, ms. */
-const AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 
 export interface Log {
   info(message: string): void;
@@ -143,7 +143,7 @@ export class ConfigStore {
     const later = () => {
       clearTimeout(again);
       const wanted = ['behind', 'refused'].includes(this.#sync.state) || !followed;
-      if (wanted && this.#agent.hello !== undefined && !this.#closed) again = setTimeout(reconcile, AGAIN_MS).unref();
+      if (wanted && this.#agent.hello !== undefined && !this.#closed) again = setTimeout(reconcile, RETRY_MS).unref();
     };
     this.#scheduleReconcile = later;
     this.#agent.onUp(reconcile);

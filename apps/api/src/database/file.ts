@@ -27,14 +27,14 @@ export function isWritable(file: string): boolean {
 }
 
 /** Descriptors of the examined files, by device and inode. */
-const looked = new Map<string, number>();
+const descriptors = new Map<string, number>();
 
 /** The descriptor by which this process reads a file; it is never closed, see {@link holdsDatabase}. */
 export function descriptorOf(file: string): number {
   const { dev, ino } = statSync(file, { bigint: true });
   const inode = `${dev}:${ino}`;
-  const descriptor = looked.get(inode) ?? openSync(file, 'r');
-  looked.set(inode, descriptor);
+  const descriptor = descriptors.get(inode) ?? openSync(file, 'r');
+  descriptors.set(inode, descriptor);
   return descriptor;
 }
 

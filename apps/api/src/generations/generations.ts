@@ -34,9 +34,9 @@ const BYTES = 64 << 20;
  */
 const CHANGES_BYTES = 4 << 20;
 /** Interval of retries while writing fails, ms. */
-const AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 /** Interval of checks whether the file is still at its path, ms. */
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 
 /**
  * File with the number of changes of users, apart from the copies: such changes make no revision, and the number shows whether
@@ -84,7 +84,7 @@ export class Generations {
   #meanwhile: string[] | undefined;
   #problem: string | undefined;
   #again: NodeJS.Timeout | undefined;
-  readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
+  readonly #timer = setInterval(() => this.#checkFile(), CHECK_MS).unref();
   #closed = false;
 
   constructor(dataDir: string, source: Source) {
@@ -159,7 +159,7 @@ export class Generations {
   }
 
   /** Begins a new file when the current one was removed, for instance together with the data folder. */
-  #look(): void {
+  #checkFile(): void {
     if (this.#file === undefined || this.#meanwhile !== undefined) return;
     try {
       if (!this.#isInPlace(this.#file)) void this.begin();
@@ -207,7 +207,7 @@ export class Generations {
     if (this.#problem !== text) this.#source.log(text);
     this.#problem = text;
     clearTimeout(this.#again);
-    if (!this.#closed) this.#again = setTimeout(() => void this.begin(), AGAIN_MS).unref();
+    if (!this.#closed) this.#again = setTimeout(() => void this.begin(), RETRY_MS).unref();
   }
 
   #noteUserChanges(): void {

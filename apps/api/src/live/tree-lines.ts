@@ -36,10 +36,10 @@ export async function treeLines(
   const passing = passed === undefined ? undefined : new Set(passed);
   const below = new Map<number, number[]>();
   const roots: number[] = [];
-  let looked = 0;
+  let visited = 0;
   for (const index of order) {
-    looked += 1;
-    if (slicer.overAt(looked)) await slicer.pause();
+    visited += 1;
+    if (slicer.overAt(visited)) await slicer.pause();
     if (shown !== undefined && !shown.has(index)) continue;
     const parent = parents[index] ?? -1;
     const siblings = parent < 0 ? roots : (below.get(parent) ?? []);

@@ -9,7 +9,7 @@ import type { DiskSettings } from './settings.js';
 /** Maximum size of the text that waits to be written, characters; messages beyond it are dropped. */
 const MAX_WAITING = 4 << 20;
 /** Interval of retries while writing fails, and of checks whether the file is still at its path, ms. */
-const AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 /** Links are not followed, as they could lead out of the folder. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
@@ -45,8 +45,8 @@ export class DiskLog implements Destination {
   #isFull = false;
   #isClosed = false;
   /** Time of the next attempt to write, by `performance.now()`. */
-  #againAt = 0;
-  #lookedAt = 0;
+  #retryAt = 0;
+  #checkedAt = 0;
 
   /** @param after resolves when another action has stopped using the files */
   constructor(folder: string, settings: DiskSettings, report: Report, after: Promise<unknown> = Promise.resolve()) {
@@ -62,7 +62,7 @@ export class DiskLog implements Destination {
 
   write(message: LogMessage): void {
     if (this.#isClosed || this.#isFull) return;
-    if (this.#waitingSize >= MAX_WAITING || performance.now() < this.#againAt) {
+    if (this.#waitingSize >= MAX_WAITING || performance.now() < this.#retryAt) {
       this.#reports.dropped();
       return;
     }
@@ -90,7 +90,7 @@ export class DiskLog implements Destination {
       while (this.#waiting.length > 0 && !this.#isFull) await this.#writeSome();
     } catch (error) {
       failure = { why: reasonOf(error, this.#path(0)) };
-      this.#againAt = performance.now() + AGAIN_MS;
+      this.#retryAt = performance.now() + RETRY_MS;
       await this.#closeFile();
       this.#reports.dropped(this.#waiting.length);
     }
@@ -128,8 +128,8 @@ export class DiskLog implements Destination {
 
   async #openFile(): Promise<OpenFile> {
     const path = this.#path(0);
-    if (this.#file !== undefined && performance.now() - this.#lookedAt >= AGAIN_MS) {
-      this.#lookedAt = performance.now();
+    if (this.#file !== undefined && performance.now() - this.#checkedAt >= RETRY_MS) {
+      this.#checkedAt = performance.now();
       // The file may have been moved.
       if ((await stat(path).catch(() => undefined))?.ino !== this.#file.inode) await this.#closeFile();
     }
@@ -141,7 +141,7 @@ export class DiskLog implements Destination {
       const { lines, size } = await linesOf(path);
       // A power failure may have cut off the last line.
       await handle.truncate(size);
-      this.#lookedAt = performance.now();
+      this.#checkedAt = performance.now();
       this.#file = { handle, inode, lines, size };
       return this.#file;
     } catch (error) {

@@ -11,8 +11,8 @@ const MAX_WAITING = 1_000;
 /**
  * Delay before a failed connection is retried, ms: the first delay, and the maximum, up to which it doubles each time.
  */
-const FIRST_AGAIN_MS = 1_000;
-const MAX_AGAIN_MS = 60_000;
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 60_000;
 /** Timeout of connecting, and of pending messages when the log is closed, ms. */
 const CONNECT_MS = 10_000;
 const CLOSE_MS = 1_000;
@@ -63,10 +63,10 @@ export class UdpLog extends RemoteLog {
   #socket: Promise<DatagramSocket> | undefined;
   /** Messages that are being sent. */
   readonly #sending = new Set<Promise<void>>();
-  #againAt = 0;
+  #retryAt = 0;
 
   protected override isFull(): boolean {
-    return this.#sending.size >= MAX_WAITING || performance.now() < this.#againAt;
+    return this.#sending.size >= MAX_WAITING || performance.now() < this.#retryAt;
   }
 
   protected override enqueue(line: string): void {
@@ -74,7 +74,7 @@ export class UdpLog extends RemoteLog {
       .then(() => this.reports.works())
       .catch((error: unknown) => {
         this.reports.dropped();
-        this.#againAt = performance.now() + FIRST_AGAIN_MS;
+        this.#retryAt = performance.now() + FIRST_RETRY_MS;
         this.reports.fails(`nothing can be sent to ${this.serverText()}: ${messageOf(error)}; messages are dropped`);
       })
       .finally(() => this.#sending.delete(sending));
@@ -119,7 +119,7 @@ export class TcpLog extends RemoteLog {
   #socket: Socket | undefined;
   #isConnected = false;
   #again: NodeJS.Timeout | undefined;
-  #againMs = FIRST_AGAIN_MS;
+  #retryMs = FIRST_RETRY_MS;
 
   protected override isFull(): boolean {
     return this.#waiting.length >= MAX_WAITING;
@@ -189,8 +189,8 @@ export class TcpLog extends RemoteLog {
     this.#again = setTimeout(() => {
       this.#again = undefined;
       if (this.#waiting.length > 0) this.#connect();
-    }, this.#againMs).unref();
-    this.#againMs = Math.min(2 * this.#againMs, MAX_AGAIN_MS);
+    }, this.#retryMs).unref();
+    this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
   }
 
   #send(): void {
@@ -200,7 +200,7 @@ export class TcpLog extends RemoteLog {
       socket.write(this.#waiting.splice(0, SENT_AT_ONCE).join(''));
     }
     if (this.#waiting.length > 0) return;
-    this.#againMs = FIRST_AGAIN_MS;
+    this.#retryMs = FIRST_RETRY_MS;
     this.reports.works();
   }
 }

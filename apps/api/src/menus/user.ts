@@ -84,9 +84,9 @@ function setUsers(
     });
     const names = new Set<string>();
     for (const { user, content } of changes) {
-      const look = lookOf(content.name);
-      if (names.has(look)) throw nameTaken();
-      names.add(look);
+      const skeleton = skeletonOf(content.name);
+      if (names.has(skeleton)) throw nameTaken();
+      names.add(skeleton);
       // The check of names does not apply to an unchanged name.
       if (content.name !== user.name) refuseTakenName(services, content.name, user.id);
     }
@@ -184,16 +184,16 @@ const nameTaken = (): ApiError =>
   );
 
 function refuseTakenName({ users }: Services, name: string | undefined, except?: number): void {
-  const look = lookOf(name ?? '');
-  if (look === lookOf(SYSTEM.name)) {
+  const skeleton = skeletonOf(name ?? '');
+  if (skeleton === skeletonOf(SYSTEM.name)) {
     const why = `is what the log and the history call the router itself: choose another name`;
     throw errors.badProperty('name', `value of name: ${name} ${why}`);
   }
-  if (users.list().some((user) => user.id !== except && lookOf(user.name) === look)) throw nameTaken();
+  if (users.list().some((user) => user.id !== except && skeletonOf(user.name) === skeleton)) throw nameTaken();
 }
 
-/** A name in which letters and digits that look alike are replaced by the same character; in lower case. */
-const lookOf = (name: string): string =>
+/** The skeleton of a name: in lower case, with letters and digits that look alike replaced by the same character. */
+const skeletonOf = (name: string): string =>
   name
     .normalize('NFKC')
     .toLowerCase()

@@ -5,12 +5,12 @@ import { FormError } from '../ui/FormError.tsx';
 import { LoginBox } from './LoginBox.tsx';
 
 /** Interval of requests whether the router works again, ms. */
-const AGAIN_MS = 3_000;
+const RETRY_MS = 3_000;
 
 export function Unavailable() {
   const problem = useSession((session) => (session.phase === 'unavailable' ? session.problem : undefined));
   useEffect(() => {
-    const timer = setInterval(() => void refreshSession(), AGAIN_MS);
+    const timer = setInterval(() => void refreshSession(), RETRY_MS);
     return () => clearInterval(timer);
   }, []);
   return (

@@ -80,10 +80,10 @@ function tabFor(menu: Menu): Tab {
   const opened = registry.flatMap(({ path, window }): RelatedWindow[] =>
     window?.openedBy?.menus.includes(menu.path) ? [{ label: window.openedBy.label, address: path }] : [],
   );
-  const own = STANDALONE_WINDOWS.flatMap(({ address, openedBy }): RelatedWindow[] =>
+  const standalone = STANDALONE_WINDOWS.flatMap(({ address, openedBy }): RelatedWindow[] =>
     openedBy?.menu === menu.path ? [{ label: openedBy.label, address }] : [],
   );
-  return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows: [...opened, ...own] };
+  return { address: menu.path, label: menu.tree.at(-1) ?? menu.title, relatedWindows: [...opened, ...standalone] };
 }
 
 function windowOfTabs(
@@ -114,10 +114,10 @@ function defineWindows(): readonly WindowDefinition[] {
     .flatMap((menu) =>
       windowOfTabs(menu.title, menu.window?.openedBy === undefined ? menu.tree : undefined, [tabFor(menu)]),
     );
-  const own = STANDALONE_WINDOWS.flatMap(({ address, title, tree }) =>
+  const standalone = STANDALONE_WINDOWS.flatMap(({ address, title, tree }) =>
     windowOfTabs(title, tree, [{ address, label: title, relatedWindows: [] }]),
   );
-  return [...shared, ...single, ...own].sort(inTreeOrder);
+  return [...shared, ...single, ...standalone].sort(inTreeOrder);
 }
 
 /** All windows, in the order of the menu tree. */
