@@ -46,11 +46,11 @@ impl Drop for PacketRing {
 }
 
 impl PacketRing {
-    /// Gives a socket that is not bound yet, and puts virtio-net headers before frames, a ring; it is one of
-    /// `sockets` on its netdev.
+    /// Sets up a ring for a socket that is not bound yet and that puts virtio-net headers before frames. The netdev has
+    /// `sockets` such sockets.
     ///
     /// # Errors
-    /// When the kernel has not the memory, or knows no virtio-net headers in rings (before 4.6).
+    /// When the kernel lacks memory, or does not support virtio-net headers in rings (before 4.6).
     pub fn new(socket: &OwnedFd, sockets: usize) -> std::io::Result<Self> {
         let slots = (SLOTS / sockets.max(1)).next_power_of_two().max(MIN_SLOTS);
         let version = libc::tpacket_versions::TPACKET_V2 as c_int;

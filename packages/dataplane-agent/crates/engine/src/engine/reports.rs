@@ -16,8 +16,7 @@ impl<F: Frame> Engine<F> {
         &self.state.fp_rx
     }
 
-    /// Packets of the fast path that were forwarded by their route alone: those of the times in which
-    /// connections were not tracked.
+    /// Fast-path packets that were forwarded by their route alone, which happens while connections are not tracked.
     pub(super) fn routed(&self) -> Count {
         let mut routed = self.routed;
         if !self.snapshot.tracking() {
@@ -30,8 +29,7 @@ impl<F: Frame> Engine<F> {
         routed
     }
 
-    /// Adds offloaded packets that were forwarded before connections began to be tracked, or
-    /// ceased to be.
+    /// Adds offloaded packets that were forwarded before connection tracking was last switched on or off.
     pub(crate) fn add_from_before(&mut self, count: Count) {
         match self.snapshot.tracking() {
             true => self.routed.add(count),
@@ -39,7 +37,7 @@ impl<F: Frame> Engine<F> {
         }
     }
 
-    /// Every other counter.
+    /// The engine's other counters.
     pub fn stats(&self) -> EngineStats {
         let state = &self.state;
         let counts = state.table.counts();
@@ -74,9 +72,9 @@ impl<F: Frame> Engine<F> {
         class_cycles(&self.state.stages)
     }
 
-    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) for each connection
-    /// in `places` places of the table from `from` on. Says from where to go on; `None` when that was the
-    /// end. What lives all the while is in exactly one of the parts.
+    /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Connections`]) for each connection in
+    /// `places` places of the table from `from` on. Returns the place to continue from; `None` at the end. A connection
+    /// that exists during the whole dump is in exactly one of the parts.
     pub fn connections(&self, from: u32, places: u32, now: Now, out: &mut Vec<u8>) -> Option<u32> {
         self.state.table.dump(from, places, now, out)
     }
@@ -89,8 +87,8 @@ impl<F: Frame> Engine<F> {
         self.state.queues.dump(&self.snapshot.forest, from, most, now, out)
     }
 
-    /// Appends packed records (see [`tollway_config::protocol::ReplyBody::TokenBucket`]) of what a queue did in each
-    /// millisecond after one, and watches it from now on for a while.
+    /// Appends packed records (see [`tollway_config::protocol::ReplyBody::TokenBucket`]) of a queue's activity in each
+    /// millisecond later than `after`, and keeps recording the queue for a while.
     pub fn token_bucket(&mut self, row: RowId, after: u64, now: Now, out: &mut Vec<u8>) {
         self.state.queues.token_bucket(row, after, now, out);
     }

@@ -20,7 +20,7 @@ pub struct EngineStats {
     pub slow: Vec<u64>,
     /// Forwarded by stage `flow_cache`, without a fasttrack mark: by a cached action, or by route alone. Bytes are L3.
     pub flow_cache_forwarded: Count,
-    /// Part of these that was forwarded by route alone, while connections were not tracked.
+    /// Part of `flow_cache_forwarded` that was forwarded by route alone, while connections were not tracked.
     pub routed: Count,
     /// Part of `flow_cache_forwarded` and `fasttrack` that was forwarded outside the engine (flow offload).
     pub offloaded: Count,
@@ -32,7 +32,7 @@ pub struct EngineStats {
     pub fasttrack_active: bool,
     /// Connections are tracked.
     pub tracking_active: bool,
-    /// Bound of the connection table (this worker's share).
+    /// Maximum number of connections (this worker's share).
     pub max_connections: u64,
     /// IPv4 connections.
     pub connections_ip4: u64,

@@ -1,9 +1,9 @@
-//! Which queue takes a packet.
+//! References to the queue that a packet enters.
 
 use super::LeafId;
 
-/// A worker's own number for the queue that takes a packet, in the packet's metadata and in the flow cache; valid
-/// within a cache epoch.
+/// Reference to the queue that a packet enters, stored in the packet's metadata and in the flow cache. It belongs to
+/// one worker and is valid within a cache epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueRef(u32);
 
@@ -21,8 +21,8 @@ pub enum QueueRefKind {
     NoQueue,
     /// A leaf.
     Leaf(LeafId),
-    /// A queue path, by its index, and which leaf is next: several leaves, or one that takes more than addresses to
-    /// find.
+    /// A queue path: its index and the step of the next leaf. Used for several leaves, or for one whose selection
+    /// depends on more than addresses.
     Path(u32, u8),
     /// Between two workers: the index of the hand-over that goes with the packet.
     Handover(usize),
@@ -32,7 +32,7 @@ impl QueueRef {
     /// No queue.
     pub const NONE: Self = Self(0);
 
-    /// Past all queues, that of its port too.
+    /// The packet has passed all queues, including its port's.
     pub const DONE: Self = Self(!HANDOVER);
 
     /// A leaf.
@@ -40,7 +40,7 @@ impl QueueRef {
         Self((leaf.0 + 1) & !(HANDOVER | PATH))
     }
 
-    /// A path from a step on.
+    /// Reference to a path, starting at a step.
     pub const fn path(index: u32, step: u8) -> Self {
         Self(PATH | (index << 2 | step as u32 & 3) & !(HANDOVER | SHORT))
     }
@@ -72,7 +72,7 @@ impl QueueRef {
         Self(HANDOVER | index as u32)
     }
 
-    /// Whether it is to a queue path. Not to be called with [`Self::NONE`].
+    /// Whether the reference is to a queue path. Must not be called with [`Self::NONE`].
     #[inline]
     pub(crate) const fn is_path(self) -> bool {
         self.0 & PATH != 0
@@ -90,7 +90,7 @@ impl QueueRef {
         (self.0 & 3) as u8
     }
 
-    /// The leaf, or the id that no leaf has if it refers to anything else.
+    /// The leaf; for any other reference an id that no leaf has.
     #[inline]
     pub(crate) const fn leaf_id(self) -> LeafId {
         LeafId(self.0.wrapping_sub(1))
@@ -102,7 +102,7 @@ impl QueueRef {
         self.0 & (PATH | SHORT) != PATH
     }
 
-    /// Whether it is to a hand-over.
+    /// Whether the reference is to a hand-over.
     #[inline]
     pub const fn is_handover(self) -> bool {
         self.0 & HANDOVER != 0

@@ -100,7 +100,7 @@ pub fn delete<K>(map: &OwnedFd, key: &K) -> Result<()> {
 /// Loads a program of a kind (`BPF_PROG_TYPE_…`) that is going to be attached as `attach` says (`BPF_…`).
 ///
 /// # Errors
-/// When the kernel refuses it, with the end of what its verifier says.
+/// When the kernel refuses the program, with the end of the verifier's log.
 pub fn load(instructions: &[Instruction], kind: u32, attach: u32, flags: u32) -> Result<OwnedFd> {
     #[repr(C)]
     struct ProgLoad {
@@ -149,7 +149,7 @@ pub fn load(instructions: &[Instruction], kind: u32, attach: u32, flags: u32) ->
 /// Number of attempts to load a program: the verifier stops with EAGAIN when a signal is pending for the process.
 const LOAD_TRIES: usize = 16;
 
-/// Loads again what the verifier has not finished with.
+/// Repeats loading a program while the verifier is interrupted.
 fn until_verified<T>(mut load: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..LOAD_TRIES {
         match load() {

@@ -31,7 +31,7 @@ impl Bundle {
         Self { returns, first: Some(into_chunk(frame)), bundled: 0 }
     }
 
-    /// Whether it returns to this list.
+    /// Whether the bundle's frames return to this list.
     #[inline]
     pub(super) fn is_for(&self, returns: &ReturnList) -> bool {
         ptr::eq(self.returns, returns)
@@ -53,7 +53,7 @@ impl Bundle {
         }
     }
 
-    /// Returns the frames that are in it.
+    /// Returns the bundle's frames to their partition.
     #[inline]
     pub(super) fn flush(&mut self) {
         let Some(first) = self.first.take() else { return };

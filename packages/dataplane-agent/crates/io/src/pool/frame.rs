@@ -137,7 +137,7 @@ impl Frame for PoolFrame {
         if at + len > usize::from(self.head_len) {
             return false;
         }
-        // The bytes before it are moved: they are few, and a tail cannot move.
+        // The bytes before the gap are moved: they are few, and a tail cannot move.
         self.head_mut().copy_within(..at, len);
         self.offset += len as u16;
         self.head_len -= len as u16;

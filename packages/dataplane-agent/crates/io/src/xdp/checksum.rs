@@ -1,8 +1,8 @@
-//! Checksums of TCP and UDP that a local stack left to hardware which is not there.
+//! TCP and UDP checksums that a local stack left to offload hardware that does not exist.
 //!
-//! A frame that never was on a wire (veth, TAP) may carry only the sum of the pseudo-header. AF_XDP does
-//! not say so, but the field does: it holds exactly that sum. A field that happens to hold it although it is
-//! complete (one in 65,536) loses nothing by being computed once more.
+//! A frame that never was on a wire (veth, TAP) may carry only the sum of the pseudo-header. AF_XDP does not report
+//! this, so a checksum field that equals the pseudo-header's sum is taken for partial. A complete checksum has this
+//! value by chance in one of 65,536 frames; computing it again does no harm.
 
 use tollway_engine::packet::frame::{Frame, VnetState};
 use tollway_wire::transport::TransportHeader;

@@ -20,7 +20,7 @@ pub struct Device {
 const VIRTUAL: [&str; 6] = ["veth", "tun", "virtio_net", "xen_netfront", "macvlan", "bridge"];
 
 impl Device {
-    /// Asks the kernel about a netdev. What it does not say is as if the driver could not do it.
+    /// Queries the kernel about a netdev. A capability that it does not report counts as missing.
     pub fn of(netdev: &str, ifindex: u32) -> Self {
         Self {
             driver: driver(netdev).unwrap_or_default(),

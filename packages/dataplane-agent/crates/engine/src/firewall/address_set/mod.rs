@@ -32,16 +32,16 @@ pub use dynamic::{Added, DynamicEntry, MAX_DYNAMIC};
 pub use table::SetKey;
 use table::{EntryLocation, PrefixTable, mark};
 
-/// Most lists.
+/// Maximum number of lists.
 pub const MAX_LISTS: usize = 1 << 15;
 /// Resolution of timeouts, ns.
 const TICK: u64 = 100_000_000;
-/// Entries that are changed before the lock is given to others.
+/// Maximum number of entries that are changed while the lock is held.
 const SLICE: usize = 64;
-/// Lists of a chunk.
+/// Number of lists in a chunk.
 const CHUNK: usize = 256;
 
-/// Lengths of the prefixes that a list has, a bit each.
+/// Prefix lengths that occur in a list, one bit each.
 #[derive(Debug, Default)]
 struct Lengths {
     v4: AtomicU64,
@@ -52,7 +52,7 @@ struct Lengths {
 #[derive(Debug, Default)]
 struct List {
     name: String,
-    /// Entries by length of prefix: IPv4, then IPv6 from 33 on.
+    /// Number of entries by prefix length: IPv4 at index 0 to 32, IPv6 from index 33 on.
     counts: Vec<u32>,
     entries: u32,
     dynamic: u32,
@@ -76,7 +76,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Entries beside the configuration.
+    /// Number of entries that are not part of the configuration.
     fn dynamic(&self) -> usize {
         self.records.len() - self.free_records.len()
     }
@@ -96,7 +96,7 @@ pub struct AddressSets {
 }
 
 impl AddressSets {
-    /// Without lists. `seed` should be hard to guess.
+    /// Returns an instance without lists. `seed` should be hard to guess, since it keys the hash tables.
     pub fn new(seed: u64) -> Self {
         let writer = Writer {
             numbers: HashMap::new(),
@@ -154,7 +154,8 @@ impl AddressSets {
         if key.address.as_v4().is_some() { self.v4.find(key) } else { self.v6.find(key) }
     }
 
-    /// Marks an entry; `None` without room. The second says whether the prefix is new in its list.
+    /// Sets a mark on an entry and adds the entry if it is missing; `None` when the table is full. The second value is
+    /// true when the prefix is new in its list.
     fn mark(&self, writer: &mut Writer, key: &SetKey, mark: u64) -> Option<(EntryLocation, bool)> {
         let known = self.find(key).is_some();
         let place = if key.address.as_v4().is_some() {
@@ -174,7 +175,7 @@ impl AddressSets {
         Some((place, !known))
     }
 
-    /// Takes a mark from an entry. Says whether the prefix is gone from its list.
+    /// Clears a mark of an entry. Returns whether the prefix has left its list.
     fn unmark(&self, writer: &mut Writer, key: &SetKey, mark: u64) -> bool {
         if key.address.as_v4().is_some() {
             self.v4.remove(key, mark);
@@ -213,7 +214,8 @@ impl AddressSets {
         }
     }
 
-    /// Number of the list with a name, which is made if there is none. `None` when there are too many.
+    /// Number of the list with this name; the list is created if it does not exist. `None` when there are
+    /// [`MAX_LISTS`].
     fn number(&self, writer: &mut Writer, name: &str) -> Option<u16> {
         if let Some(number) = writer.numbers.get(name) {
             return Some(*number);
@@ -234,9 +236,9 @@ impl AddressSets {
         Some(number)
     }
 
-    /// The numbers of the lists that a configuration names, and makes the contents those of the configuration;
-    /// to be called just before the workers take its rules over. Entries come into force one after the other,
-    /// new ones before old ones go. What rules and clients have added stays.
+    /// Applies the lists of a configuration and returns the numbers of the lists that it names. Must be called just
+    /// before the workers apply the configuration's rules. Entries take effect one after the other, and new ones are
+    /// added before old ones are removed. Entries added by rules and clients remain.
     pub fn take_over(
         &self,
         names: &[String],
@@ -283,7 +285,7 @@ impl AddressSets {
         }
     }
 
-    /// Replaces what the configuration holds in a list by what it is to hold.
+    /// Replaces the configured entries of a list: adds those only in `new`, then removes those only in `old`.
     fn replace(&self, name: &str, old: &Entries, new: &Entries, change_counters: &ChangeCounters) {
         let Some(list) = self.number(&mut self.writer(), name) else { return };
         let change = |prefixes: &mut dyn Iterator<Item = (Addr, u8)>, adds: bool| {
@@ -311,7 +313,7 @@ impl AddressSets {
     }
 }
 
-/// Whether a prefix of one of the lengths that the bits stand for is there, longest first.
+/// Whether `has` is true for one of the prefix lengths `base` + n for which bit n is set; the longest is tried first.
 #[inline]
 fn any_length(mut bits: u64, base: u8, has: impl Fn(u8) -> bool) -> bool {
     while bits != 0 {
@@ -328,7 +330,7 @@ fn length_place(key: &SetKey) -> usize {
     usize::from(key.len) + if key.address.as_v4().is_some() { 0 } else { 33 }
 }
 
-/// At most [`SLICE`] entries that have come or gone, for those who remember what they asked.
+/// At most [`SLICE`] entries that were added or removed, for caches of lookup results.
 #[derive(Debug, Default)]
 struct Changed {
     cells: ArrayVec<MembershipSlot, SLICE>,

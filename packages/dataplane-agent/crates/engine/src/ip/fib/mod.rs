@@ -38,7 +38,7 @@ use lookup::NextHops;
 pub use lookup::{Discard, Lookup};
 pub use table::Prefix;
 
-/// Number of no route.
+/// Route number that means "no route".
 const NOWHERE: u16 = 1;
 
 /// The forwarding table.
@@ -46,7 +46,7 @@ const NOWHERE: u16 = 1;
 pub struct Fib {
     cells: Cells,
     hops: NextHops,
-    /// Number that cells which no other route covers stand for.
+    /// Route number of the default route; it applies to cells that hold 0.
     default: AtomicU16,
     own: OwnAddresses,
     /// Own addresses with their prefix lengths, by interface.
@@ -54,8 +54,7 @@ pub struct Fib {
     control: Mutex<Control>,
 }
 
-/// Error: more different next hops than a table can number. A new table has room again for those that
-/// are in use.
+/// Error: more different next hops than a table can number. A new table numbers only the next hops that are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FibFull;
 
@@ -125,12 +124,12 @@ impl DynamicRoute {
     }
 }
 
-/// Change of a route by another program. A destination and a metric name one.
+/// Change of a route by another program. Destination and metric identify the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteChange {
-    /// Makes it, or puts it in the place of the one before.
+    /// Adds the route, or replaces the one with the same destination and metric.
     Replace(DynamicRoute),
-    /// Takes it out.
+    /// Removes the route.
     Remove {
         /// Destination network, host order.
         destination: u32,
@@ -146,10 +145,10 @@ fn masked(network: u32, len: u8) -> Prefix {
 }
 
 impl Fib {
-    /// Builds the table. `running` says by interface index which interfaces have a carrier: others,
-    /// and disabled ones, have no connected routes, and no route through them is active. Addresses stay
-    /// the router's own unless their interface is disabled. Errors name the row: an IPv6 row, a prefix
-    /// longer than 32, an unknown interface.
+    /// Builds the table. `running` says by interface index which interfaces have a carrier. Interfaces without a
+    /// carrier and disabled ones have no connected routes, and routes through them are inactive. Addresses remain the
+    /// router's own unless their interface is disabled. Errors name the row: an IPv6 row, a prefix longer than 32, an
+    /// unknown interface.
     pub fn build(
         config: &DataplaneConfig,
         interfaces: &InterfaceMap,
@@ -194,21 +193,21 @@ impl Fib {
         self.default.store(if number == 0 { NOWHERE } else { number }, Ordering::Release);
     }
 
-    /// Checks the configured routes against the interfaces and addresses of this table, which they must
-    /// have been made with. Errors name the row.
+    /// Checks the configured routes against the interfaces and addresses of this table. The routes must come from a
+    /// configuration with the same interfaces and addresses. Errors name the row.
     pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute>, BuildError> {
         self.control().connected_base.check(routes)
     }
 
-    /// Whether [`Self::replace_static`] can take these routes: there are numbers left for their next hops.
+    /// Whether enough numbers for next hops are left for [`Self::replace_static`] to install these routes.
     pub fn has_room(&self, routes: &[CheckedRoute]) -> bool {
         let control = self.control();
         let room = control.room();
         control.new_paths(routes, room + 1) <= room
     }
 
-    /// Puts these configured routes in the place of those before; routes that stay are not touched.
-    /// Returns the destinations that lead elsewhere now. After an error some routes may be those before.
+    /// Replaces the configured routes; unchanged routes are not touched. Returns the destinations whose target has
+    /// changed. After an error some of the old routes may still be installed.
     pub fn replace_static(&self, routes: &[CheckedRoute]) -> Result<Vec<Prefix>, FibFull> {
         let mut control = self.control();
         let mut changed = Vec::new();
@@ -217,8 +216,8 @@ impl Fib {
         result.map(|()| changed)
     }
 
-    /// Does what another program asked for. `changed` gets the destinations that lead elsewhere now. After
-    /// an error those before the one that could not be taken are in place.
+    /// Applies the changes of another program in order and appends the destinations whose target has changed to
+    /// `changed`. After an error the changes before the failed one remain applied.
     pub fn change(&self, changes: &[RouteChange], changed: &mut Vec<Prefix>) -> Result<(), FibFull> {
         let mut control = self.control();
         let result = changes.iter().try_for_each(|change| control.change(self.published(), change, changed));
@@ -226,13 +225,13 @@ impl Fib {
         result
     }
 
-    /// Takes the routes of other programs over from another table.
+    /// Copies the routes of other programs from another table.
     pub fn adopt(&self, other: &Self) -> Result<(), FibFull> {
         let routes: Vec<RouteChange> = other.dynamic_routes().map(RouteChange::Replace).collect();
         self.change(&routes, &mut Vec::new())
     }
 
-    /// The routes of other programs, whether they win or not, in no order.
+    /// The routes of other programs, active or not, in no particular order.
     pub fn dynamic_routes(&self) -> impl Iterator<Item = DynamicRoute> {
         let control = self.control();
         let routes: Vec<_> = control
@@ -261,28 +260,28 @@ impl Fib {
         self.cells.touch(destination)
     }
 
-    /// Whether an address is the router's own. For nearly all others that takes no lookup.
+    /// Whether an address is the router's own. For nearly all other addresses this takes no lookup.
     #[inline]
     pub fn is_local(&self, address: u32) -> bool {
         self.own.may_hold(address) && matches!(self.lookup(address), Lookup::Local { .. })
     }
 
-    /// Whether an address is the router's own or the broadcast address of a connected network, neither of which
-    /// another station sends from. For nearly all others that takes no lookup.
+    /// Whether an address is the router's own or the broadcast address of a connected network; no other station uses
+    /// either as a source. For nearly all other addresses this takes no lookup.
     #[inline]
     pub fn is_local_or_broadcast(&self, address: u32) -> bool {
         self.own.may_hold(address)
             && matches!(self.lookup(address), Lookup::Local { .. } | Lookup::Broadcast { .. })
     }
 
-    /// Source address for packets of the router to a destination; `None` when nothing leads there or the
-    /// way has no address.
+    /// Source address for packets of the router to a destination; `None` without a route, or when the route has no
+    /// source address.
     pub fn source_for(&self, destination: u32) -> Option<u32> {
         Some(self.hops.source(self.number(destination))).filter(|source| *source != 0)
     }
 
-    /// Row of the configured route that a destination follows; `None` for every other one, and while routes
-    /// are being changed.
+    /// Row of the configured route that a destination follows; `None` for a route that is not configured, and while
+    /// routes are being changed.
     pub fn row_of(&self, destination: u32) -> Option<RowId> {
         let control = self.control.try_lock().ok()?;
         let prefixes = (0..=32).rev().map(|len| masked(destination, len));
@@ -296,29 +295,29 @@ impl Fib {
         self.addresses.get(usize::from(interface)).map_or(&[], Vec::as_slice)
     }
 
-    /// Prefixes that lookups know.
+    /// Number of prefixes that lookups can match.
     pub fn len(&self) -> usize {
         self.control().sizes().0
     }
 
-    /// Whether lookups know no prefix at all.
+    /// Whether lookups can match no prefix.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Blocks that hold no route any more. They stay until a new table is built.
+    /// Number of blocks of cells that no route uses any more. They are freed when a new table is built.
     pub fn unused_blocks(&self) -> usize {
         self.control().sizes().1
     }
 
-    /// Routes of other programs, whether they win or not.
+    /// Number of routes of other programs, active or not.
     pub fn dynamic_len(&self) -> usize {
         self.control().dynamic_routes()
     }
 }
 
-/// Filter of addresses that may be the router's own, or the broadcast addresses of its networks: a set of hash values, so
-/// that one load answers for all but one in a few dozen others.
+/// Filter of addresses that may be the router's own or the broadcast addresses of its networks. It is a set of hash
+/// values: one load excludes all but one in a few dozen of the other addresses.
 #[derive(Debug)]
 struct OwnAddresses {
     /// A power of two of words.

@@ -33,11 +33,11 @@ use table::{NeighborEntry, NeighborTable};
 pub const MAX_PROBES: u8 = 3;
 /// Time between two requests, ns (RFC 4861 §10, RETRANS_TIMER).
 pub const PROBE_INTERVAL: u64 = 1_000_000_000;
-/// Time for which an address that did not answer is not asked for again, ns: requests for it have no shorter distance
-/// than those before had.
+/// Time for which an address that did not answer is not requested again, ns. Requests are at least [`PROBE_INTERVAL`]
+/// apart.
 pub const NEGATIVE_TIME: u64 = PROBE_INTERVAL;
-/// Time for which a neighbour that has answered is kept in a full table after its confirmation ran out, ns: if it is
-/// used at all, it is asked again within that time. Linux's forced collection spares entries for as long.
+/// Time for which a neighbour that has answered is kept in a full table after its confirmation expired, ns. A neighbour
+/// in use is probed again within this time. Linux's forced collection spares entries for as long.
 const SPARED_TIME: u64 = 5_000_000_000;
 /// Time for which an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
 pub const STALE_TIME: u64 = 60_000_000_000;
@@ -217,8 +217,8 @@ impl Neighbors {
         }
     }
 
-    /// Looks a neighbour up, and starts or restarts asking for it where that is due. With `ask` false
-    /// (ARP does not ask on the interface) only known neighbours are found. `limit` bounds the table.
+    /// Looks a neighbour up, and starts or repeats address resolution when that is due. With `ask` false (the interface
+    /// sends no ARP requests) only known neighbours are found. `limit` is the maximum size of the table.
     pub fn resolve(&self, key: NeighborKey, ask: bool, limit: u32, now: Now) -> Resolution {
         let mut guard = self.lock();
         let table = &mut *guard;
@@ -275,8 +275,8 @@ impl Neighbors {
         }
     }
 
-    /// Makes room for a neighbour of an interface by forgetting entries that nobody confirmed, or nobody used of late;
-    /// searched at most once a second.
+    /// Makes room for a neighbour of an interface by removing failed and stale entries. A stale neighbour that has
+    /// answered is spared for [`SPARED_TIME`]. The table is searched at most once a second.
     fn collect(&self, table: &mut NeighborTable, interface: RowId, limit: u32, now: Now) -> bool {
         if now.0 < table.collect_after {
             return false;
@@ -324,7 +324,7 @@ impl Neighbors {
                     (entry.status, entry.due) = (NeighborStatus::Reachable, reachable_until);
                     entry.confirmed = true;
                 }
-                // The same address again confirms nothing about our direction.
+                // The same address again does not confirm that the neighbour receives what the router sends.
                 _ if known && entry.mac == mac => {}
                 _ => (entry.status, entry.due) = (NeighborStatus::Stale, stale_until),
             }

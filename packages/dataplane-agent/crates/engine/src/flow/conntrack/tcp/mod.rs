@@ -95,7 +95,7 @@ impl ProtocolState {
         let state = match segment.kind()? {
             SegmentKind::Syn => State::SynSent,
             SegmentKind::Ack if timeouts.loose => State::Established,
-            // Nobody has asked for a SYN-ACK that comes first: as in Linux's table, it is invalid also with loose tracking.
+            // A SYN-ACK without a SYN before it is invalid, also with loose tracking, as in Linux's table.
             SegmentKind::Ack | SegmentKind::SynAck | SegmentKind::Fin | SegmentKind::Rst => return None,
         };
         let mut tracker = Self { state, ..Self::default() };
@@ -111,7 +111,7 @@ impl ProtocolState {
         if state == State::Established {
             // An unanswered segment may be forged: its connection is not kept for tcp-established-timeout.
             sends.flags |= UNACKED;
-            // Nothing is known of scaling: take the windows for as large as they can be.
+            // The window scaling is unknown: assume the largest possible windows.
             sender.max_end = sender.end.wrapping_add(MAX_WINDOW);
             sender.max_win = window << MAX_SCALE;
             receiver.end = segment.ack;
@@ -216,7 +216,7 @@ impl ProtocolState {
         (kind, transition): (SegmentKind, Transition),
         timeouts: &Timeouts,
     ) -> SegmentOutcome {
-        // Both ends have synchronised anew, and the router has not.
+        // Both ends have synchronised again with the SYN that the router let through without effect.
         let begun_anew = self.accepts_noted_syn(direction, kind, segment);
         let mut next = match transition {
             Transition::To(state) => state,
@@ -236,7 +236,7 @@ impl ProtocolState {
         {
             return outcome;
         }
-        // Nothing reads back what was just written, as a copy that becomes the tracker would.
+        // Changing `self` and keeping a copy to restore avoids reading back what was just written.
         let before = *self;
         if begun_anew {
             *self = self.begun_by_noted_syn(segment.ack);
@@ -337,7 +337,7 @@ impl ProtocolState {
             State::FinWait | State::CloseWait | State::LastAck | State::TimeWait | State::Close
         );
         let plain = (closes && self.state == State::Established) || closing;
-        // Then only what is accepted changes anything.
+        // Under these conditions only an accepted segment changes the tracker.
         if !plain || segment.has(flag::SYN) || self.may_be_answered() {
             return false;
         }
