@@ -1,8 +1,8 @@
 //! The Internet checksum (RFC 1071) and its incremental update (RFC 1624).
 //!
-//! A *complete* checksum field holds the complement of the sum. A *partial* one (virtio-net
-//! `NEEDS_CSUM`, Linux `CHECKSUM_PARTIAL`) holds the sum of the pseudo-header only, not complemented:
-//! whoever finishes it adds the rest. So a partial field follows the addresses but never the ports.
+//! A *complete* checksum field holds the complement of the sum. A *partial* one (virtio-net `NEEDS_CSUM`, Linux
+//! `CHECKSUM_PARTIAL`) holds the sum of the pseudo-header only, not complemented: the sum of the other bytes is added
+//! when the checksum is completed. So a partial field changes with the addresses but not with the ports.
 
 /// One's complement sum of two 16-bit values.
 #[inline]
@@ -125,7 +125,8 @@ impl Delta {
     pub const fn apply_partial(self, field: u16) -> u16 {
         add(field, self.0)
     }
-    /// The new value of a complete UDP field: none stays none, and none is never produced.
+    /// The new value of a complete UDP field. A field of 0 ("no checksum") stays 0, and the result for any other field
+    /// is never 0.
     #[inline]
     pub const fn apply_udp(self, field: u16) -> u16 {
         if field == 0 { 0 } else { no_zero(self.apply(field)) }

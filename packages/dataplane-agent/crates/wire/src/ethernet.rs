@@ -31,7 +31,7 @@ pub const fn is_tag(ethertype: u16) -> bool {
 #[inline]
 pub fn network_header(frame: &[u8]) -> Option<(usize, u16)> {
     let mut at = ADDRESSES;
-    // Without a loop: queues read each packet's.
+    // Not a loop, for speed: queues call this for every packet.
     if is_tag(field::get16(frame, at)) {
         at += if is_tag(field::get16(frame, at + TAG)) { 2 * TAG } else { TAG };
     }

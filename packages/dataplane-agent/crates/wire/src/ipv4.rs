@@ -19,11 +19,11 @@ pub const SCTP: u8 = 132;
 pub const UDP_LITE: u8 = 136;
 /// Bit of the field at [`offset::FRAGMENT`]: the packet must not be fragmented.
 pub const DONT_FRAGMENT: u16 = 0x4000;
-/// Bit there: another fragment follows.
+/// Bit of the field at [`offset::FRAGMENT`]: another fragment follows.
 pub const MORE_FRAGMENTS: u16 = 0x2000;
-/// Bits there: offset of the fragment, in units of 8 bytes.
+/// Bits of the field at [`offset::FRAGMENT`]: offset of the fragment, in units of 8 bytes.
 pub const OFFSET_MASK: u16 = 0x1fff;
-/// Bits there that only fragments have.
+/// Bits of the field at [`offset::FRAGMENT`] that are set only in fragments.
 pub const FRAGMENTED: u16 = MORE_FRAGMENTS | OFFSET_MASK;
 
 /// Offsets of the fields, bytes from the start of the header.
@@ -58,7 +58,7 @@ pub mod option {
     pub const LOOSE_SOURCE_ROUTE: u8 = 131;
     /// Strict source route.
     pub const STRICT_SOURCE_ROUTE: u8 = 137;
-    /// Bit of the kinds that each fragment has; the others are in the first one alone.
+    /// Bit of the kinds that are copied into every fragment; options of other kinds are in the first fragment only.
     pub const COPIED: u8 = 0x80;
 }
 
@@ -72,14 +72,14 @@ pub const fn options_mut(list: &mut [u8]) -> HeaderOptionsMut<'_> {
     HeaderOptionsMut::new(list)
 }
 
-/// Sets DSCP and ECN of a header, but for the bits in `keep`, and adjusts the checksum (RFC 1624). Bytes without a whole
-/// header stay as they are.
+/// Sets DSCP and ECN of a header, except for the bits in `keep`, and adjusts the checksum (RFC 1624). Does nothing when
+/// the bytes are shorter than a header.
 #[inline]
 pub fn set_tos(header: &mut [u8], tos: u8, keep: u8) {
     if header.len() < HEADER {
         return;
     }
-    // The checksum sums the byte before it with it.
+    // The checksum covers 16-bit words, so the byte before the field is part of the changed word.
     let before = field::get16(header, 0);
     let [version, old] = before.to_be_bytes();
     let after = u16::from_be_bytes([version, tos & !keep | old & keep]);

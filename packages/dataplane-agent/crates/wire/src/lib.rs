@@ -20,7 +20,7 @@ pub mod udp;
 #[cfg(test)]
 mod modules_tests;
 
-/// Why bytes are not the header they should be.
+/// Reason for which bytes cannot be parsed as a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
     /// Fewer bytes than the header, or than its own length field claims.

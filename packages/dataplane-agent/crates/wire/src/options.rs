@@ -1,14 +1,15 @@
-//! The list of options at the end of an IPv4 or a TCP header. Both have one format (RFC 791 §3.1, RFC 9293 §3.1): a byte
-//! that ends the list, one that fills up, and options of a kind, a length that counts both, and a value.
+//! The list of options at the end of an IPv4 or a TCP header. Both have one format (RFC 791 §3.1, RFC 9293 §3.1): an
+//! end-of-list byte, a no-operation byte for padding, and options that consist of kind, length and value. The length
+//! includes the kind and length bytes.
 
 use crate::Error;
 
-/// Kind of the byte that ends the list.
+/// Kind "end of option list".
 pub const END: u8 = 0;
-/// Kind of the byte that fills up between options.
+/// Kind "no operation", a padding byte between options.
 pub const NO_OPERATION: u8 = 1;
 
-/// Shortest length of an option that is not one byte: its kind and its length.
+/// Minimum length of an option that is not a single byte, bytes: kind and length.
 const LEAST: usize = 2;
 
 /// An option with a length.
@@ -22,8 +23,8 @@ pub struct HeaderOption<'a> {
     pub value: &'a [u8],
 }
 
-/// Bytes by which to step over what a list begins with, and the length that it claims, which is that but for a malformed
-/// option. `None` at the end of the list.
+/// Returns the number of bytes to the next option and the length that the first option claims. The two differ only for
+/// a malformed option. `None` at the end of the list.
 #[inline(always)]
 fn step(list: &[u8]) -> Option<Result<(usize, usize), Error>> {
     let (kind, rest) = list.split_first()?;
@@ -37,9 +38,9 @@ fn step(list: &[u8]) -> Option<Result<(usize, usize), Error>> {
     Some(if len <= list.len() { Ok((len, claimed)) } else { Err(Error::Truncated) })
 }
 
-/// The options of a list, without what fills up. An option that goes beyond the bytes is [`Error::Truncated`], and the
-/// last item. One that claims less than its kind and its length take is [`Error::Length`]; two bytes later the next one
-/// follows, for whoever reads on as Linux does when it looks for the maximum segment size (xt_TCPMSS).
+/// Iterates over the options of a list, without padding. An option that extends beyond the bytes yields
+/// [`Error::Truncated`] and ends the iteration. An option that claims a length below 2 yields [`Error::Length`]; the
+/// iteration continues two bytes later, as Linux does when it searches for the maximum segment size (xt_TCPMSS).
 #[derive(Debug, Clone)]
 pub struct HeaderOptions<'a> {
     list: &'a [u8],
@@ -80,8 +81,8 @@ impl<'a> Iterator for HeaderOptions<'a> {
     }
 }
 
-/// The options of a list, each with kind and length, writable. Two bytes of one that claims less; the list ends before one
-/// that goes beyond the bytes.
+/// Iterates over the writable bytes of each option, including kind and length. An option that claims a length below 2
+/// yields two bytes. The iteration ends before an option that extends beyond the bytes.
 #[derive(Debug)]
 pub struct HeaderOptionsMut<'a> {
     list: &'a mut [u8],

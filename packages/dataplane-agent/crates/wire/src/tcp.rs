@@ -146,13 +146,13 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Segment<T> {
     }
 }
 
-/// Options that connection tracking reads. Two words, so that they are returned in registers: what is written in
-/// bytes and read at once in words waits for the store buffer.
+/// Options that connection tracking reads. The structure is two words, so that it is returned in registers: a word read
+/// right after its bytes were written stalls on the store buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Highest right edge of the SACK blocks; 0 without [`Options::HAS_SACK`].
     sack_right: u32,
-    /// Window scale in the low bits, and which options there are.
+    /// Window scale in the low bits, and a flag for each option that is present.
     present: u32,
 }
 

@@ -1,7 +1,7 @@
 //! Where the transport header of a frame is, and the pseudo-header that its checksum covers.
 //!
-//! For whoever handles frames without interpreting them: lengths and versions are not checked, and IPv6
-//! extension headers are not walked.
+//! Used where frames are handled without being interpreted: lengths and versions are not checked, and IPv6 extension
+//! headers are not walked.
 
 use crate::{checksum, ethernet, field, ipv4, ipv6, tcp, udp};
 
@@ -21,7 +21,7 @@ pub struct TransportHeader {
 }
 
 impl TransportHeader {
-    /// Behind up to two VLAN tags. `None` of what is not IP, and of a frame that ends before the header.
+    /// Finds the header behind up to two VLAN tags. `None` for a frame that is not IP, or that ends before the header.
     pub fn locate(frame: &[u8]) -> Option<Self> {
         let (network, ethertype) = ethernet::network_header(frame)?;
         let packet = frame.get(network..)?;
@@ -42,8 +42,8 @@ impl TransportHeader {
         Some(Self { network, ethertype, start: network + header, protocol, addresses })
     }
 
-    /// Length of transport header and payload, bytes, as the network header claims. `None` of a fragment, whose
-    /// checksum covers others too, and of a length below that of the network header.
+    /// Length of transport header and payload, bytes, as the network header claims. `None` for a fragment, since the
+    /// checksum covers all fragments, and for a length below that of the network header.
     pub fn claimed_len(&self, frame: &[u8]) -> Option<u16> {
         let packet = frame.get(self.network..)?;
         if self.ethertype == ethernet::IPV6 {

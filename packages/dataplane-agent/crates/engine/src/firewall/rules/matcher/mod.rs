@@ -51,7 +51,7 @@ impl CompileScope<'_> {
         BuildError::row(self.row, message)
     }
 
-    /// The row of `matchers!` gives a file a condition that it does not know.
+    /// The error for a row of `matchers!` whose file does not compile the condition.
     fn wrong_row(&self) -> BuildError {
         self.error("the condition is not compiled by this matcher")
     }
@@ -84,11 +84,11 @@ pub(super) enum MarkRead {
 pub(super) trait Condition: Sized {
     /// Dependencies of the outcome other than the flow.
     const DEPENDS_ON: Depends;
-    /// When a rule evaluates it.
+    /// Position of the condition in the rule's order of evaluation.
     const ORDER: EvaluationOrder =
         if Self::DEPENDS_ON.is_flow_const() { EvaluationOrder::FlowConst } else { EvaluationOrder::Packet };
-    /// Whether it reads the transport header: ports, TCP flags, ICMP types. It matches no packet without one, negated or
-    /// not, as in Linux.
+    /// Whether the condition reads the transport header: ports, TCP flags, ICMP types. Such a condition, negated or
+    /// not, matches no packet without a transport header, as in Linux.
     const READS_TRANSPORT_HEADER: bool = false;
 
     /// Compiles the condition from the configuration.
@@ -100,40 +100,41 @@ pub(super) trait Condition: Sized {
     /// Whether the packet fulfils the condition.
     fn matches(&self, view: &PacketView, lists: &AddressLists) -> bool;
 
-    /// Tells the index of the chain what a packet must have to fulfil the condition. Whether that is all that the flow
-    /// decides about it: then it is not evaluated for packets that the index admits.
+    /// Adds the requirements of the condition to the check by which the index of the chain preselects rules. Returns
+    /// whether the check is equivalent to the condition as far as the flow decides it. A rule for which this holds for
+    /// all conditions does not evaluate its flow-constant ones for packets that the index admits.
     fn narrow(&self, _check: &mut Check) -> bool {
         !Self::DEPENDS_ON.is_flow_const()
     }
 
-    /// Narrows the validity of an outcome that depends on this condition. Only for what depends on
+    /// Narrows the validity of an outcome that depends on this condition. Implemented only by conditions that depend on
     /// [`Depends::LIMITED_VALIDITY`].
     fn limit_validity(&self, _view: &PacketView, _bounds: &mut OutcomeValidity) {}
 
     /// Adopts the state of an equal condition.
     fn adopt(&mut self, _other: &Self) {}
 
-    /// Whether it matches SYN segments alone. The flow cache forwards none of those, so the condition depends on nothing
-    /// that differs between the packets that are forwarded by it.
+    /// Whether the condition matches only SYN segments. The flow cache never forwards SYN segments, so the outcome is
+    /// the same for all packets of a flow that the cache forwards.
     fn only_matches_syn(&self) -> bool {
         false
     }
 
-    /// The mark that it reads.
+    /// The mark that the condition reads.
     fn mark_read(&self) -> MarkRead {
         MarkRead::Neither
     }
 
-    /// The list membership that decides, of a condition with [`EvaluationOrder::List`]: the outcome rests on it, and on what
-    /// the same evaluation has added to the list.
+    /// The list membership that decides a condition with [`EvaluationOrder::List`]. The outcome depends on the list and
+    /// on entries that the same evaluation has added to it.
     #[inline(always)]
     fn list_member(&self) -> Option<&address_list::ListMember> {
         None
     }
 
-    /// Reference implementation of [`Self::compile`] and [`Self::matches`] together, from the configuration and as slowly
-    /// as it reads, for the [reference](super::reference). It shares no code with them, so that each can be wrong on its
-    /// own.
+    /// Reference implementation of [`Self::compile`] and [`Self::matches`] together, evaluated directly from the
+    /// configuration without optimisation, for the [reference](super::reference). It shares no code with them, so that
+    /// an error in one does not hide an error in the other.
     fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool;
 }
 
