@@ -1,9 +1,9 @@
 //! Steering: which worker receives a frame, before the engine has parsed it.
 //!
-//! [`program`] is classic BPF for `PACKET_FANOUT_CBPF`; [`worker_of`] is the same decision in Rust, for
-//! ports that have no kernel in front of them. Both compute [`tollway_engine::packet::tuple::steer`] for whole
-//! TCP and UDP packets and ICMP queries. What that function cannot steer without state (fragments, ICMP
-//! errors) is steered by the addresses, and the engine hands it over; what is not IP goes to worker 0.
+//! [`program`] is classic BPF for `PACKET_FANOUT_CBPF`; [`worker_of`] is the same decision in Rust, for ports whose
+//! frames do not come from the kernel. Both compute [`tollway_engine::packet::tuple::steer`] for whole TCP and UDP
+//! packets and ICMP queries. What that function cannot steer without state (fragments, ICMP errors) is steered by the
+//! addresses, and the engine hands it over; what is not IP goes to worker 0.
 
 use tollway_engine::packet::tuple::{Addr, Tuple, steer};
 use tollway_wire::field::{read8, read16, read32, read128};
@@ -17,8 +17,8 @@ pub fn worker_of(frame: &[u8], workers: u32) -> u32 {
     tuple_of(frame).map_or(0, |tuple| steer(&tuple, workers))
 }
 
-/// The tuple by which a frame is steered. `None` for a frame that is not IP, and where a field is beyond its end: the
-/// program returns 0 for those.
+/// The tuple by which a frame is steered. `None` for a frame that is not IP or is too short; the program returns 0 for
+/// such frames.
 fn tuple_of(frame: &[u8]) -> Option<Tuple> {
     let packet = frame.get(ethernet::HEADER..)?;
     let ethertype = read16(frame, ethernet::ADDRESSES)?;

@@ -14,13 +14,12 @@ const HUGE_PAGE: usize = 2 << 20;
 /// waste more than a third of their pages.
 const THRESHOLD: usize = HUGE_PAGE / 3 * 4;
 
-/// The system's allocator, but for large allocations, which are mapped with `MADV_HUGEPAGE`
-/// (madvise(2)). Where the kernel has no huge pages left, or is configured to give none, they are on ordinary pages.
+/// The system's allocator, except that large allocations are mapped with `MADV_HUGEPAGE` (madvise(2)). Where the kernel
+/// has no huge pages left, or is configured to give none, they are on ordinary pages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HugePages;
 
-/// Whether an allocation is mapped; a function of the layout alone, so that freeing decides as
-/// allocating did.
+/// Whether an allocation has its own mapping. Depends only on the layout, so that freeing decides as allocating did.
 const fn is_mapped(layout: Layout) -> bool {
     layout.size() >= THRESHOLD && layout.align() <= HUGE_PAGE
 }

@@ -73,7 +73,7 @@ impl Namespace {
     }
 
     /// Adds routes, given as words of `ip route`, before those of other programs with the same destination and metric,
-    /// which stay (`ip route replace` would take their place). What is there already is no failure.
+    /// which stay (`ip route replace` would take their place). A route that exists already is not an error.
     ///
     /// # Errors
     /// Names the refused lines.

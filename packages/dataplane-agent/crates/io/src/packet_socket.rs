@@ -128,7 +128,7 @@ impl RingWatch {
     }
 }
 
-/// For how many checks frames were dropped although there was room.
+/// Counts consecutive checks at which frames were dropped although the ring had room.
 #[derive(Debug, Default)]
 struct Stillness {
     before: Counts,
@@ -136,7 +136,7 @@ struct Stillness {
 }
 
 impl Stillness {
-    /// `waiting`: frames wait for the worker, so that the ring may well be full.
+    /// `waiting` is true when frames wait for the worker, so that the ring may really be full.
     fn look(&mut self, counts: Counts, waiting: bool) -> bool {
         let before = std::mem::replace(&mut self.before, counts);
         if waiting || counts.accepted != before.accepted {

@@ -15,10 +15,10 @@ const DEV_GET: u8 = 1;
 /// Netlink and generic netlink header, bytes.
 const HEADERS: usize = 20;
 
-/// The bits of a netdev's driver.
+/// Returns the XDP feature bits of a netdev's driver.
 ///
 /// # Errors
-/// When the kernel does not know them.
+/// When the kernel does not report them.
 pub fn of(ifindex: u32) -> std::io::Result<u64> {
     // SAFETY: the call takes no pointers.
     let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, GENERIC) };

@@ -1,4 +1,4 @@
-//! Which frames of the UMEM the kernel owns, of one netdev.
+//! Tracks which frames of the UMEM the kernel owns on behalf of one netdev.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,15 +8,16 @@ use crate::pool::{Descriptor, PoolFrame, Umem};
 /// Bytes that the kernel keeps free before a received frame (`XDP_PACKET_HEADROOM`).
 const HEADROOM: usize = 256;
 
-/// Longest frame, bytes, without FCS: one chunk, as frames in several are not taken.
+/// Maximum frame length, bytes, without FCS: one chunk, since multi-buffer frames are not supported.
 pub const MAX_FRAME: usize = Umem::CHUNK - HEADROOM;
 
 /// Time for which a driver with zero-copy may go on writing into frames after its socket was closed: the kernel
 /// takes them from it in the background.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// A mark per chunk of the UMEM. Only who owns a chunk changes its mark, so plain loads and stores do.
-/// What the kernel still owns when the sockets are closed is returned to the pool.
+/// A mark per chunk of the UMEM, set while the kernel owns the chunk. Only the owner of a chunk changes its mark, so
+/// relaxed loads and stores suffice. Frames that the kernel still owns when the sockets are closed are returned to the
+/// pool.
 #[derive(Debug)]
 pub struct KernelFrames {
     umem: &'static Umem,
@@ -25,7 +26,7 @@ pub struct KernelFrames {
 }
 
 impl KernelFrames {
-    /// The kernel owns none yet.
+    /// Returns an instance in which the kernel owns no frame.
     pub fn new(umem: &'static Umem, zero_copy: bool) -> Self {
         Self { umem, marks: (0..umem.numbers()).map(|_| AtomicBool::new(false)).collect(), zero_copy }
     }
@@ -61,8 +62,9 @@ impl KernelFrames {
         Ok(chunk)
     }
 
-    /// Ends the ownership of the frame in the chunk with the byte `at`, with `len` bytes from `offset` in the chunk on.
-    /// `None` of what the kernel does not own: it cannot return a frame twice, whatever it writes in a ring.
+    /// Takes back the chunk that contains the byte `at` and returns its frame, which has `len` bytes from `offset` in
+    /// the chunk on. `None` when the kernel does not own the chunk, so that an entry that appears twice in a ring
+    /// cannot return a frame twice.
     #[inline]
     pub fn reclaim(&self, at: u64, offset: u16, len: u16) -> Option<PoolFrame> {
         let number = self.umem.number(at);
@@ -77,7 +79,7 @@ impl KernelFrames {
 }
 
 impl Drop for KernelFrames {
-    /// Every socket has been closed: ports drop theirs first.
+    /// Runs after every socket has been closed, as ports drop their sockets first.
     fn drop(&mut self) {
         if self.zero_copy {
             std::thread::sleep(LINGER);

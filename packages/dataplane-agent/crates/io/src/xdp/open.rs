@@ -1,4 +1,4 @@
-//! Opening a netdev: program, sockets, and who serves which queue.
+//! Opening a netdev: program, sockets, and the assignment of queues to workers.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use crate::pool::Umem;
 
 /// Entries of the rings for received frames, frames to send, and frames to receive into.
 const RING: u32 = 4096;
-/// Entries of the ring for sent frames: those of all workers that send by one queue.
+/// Entries of the completion ring, which all workers that send by one queue share.
 const COMPLETION_RING: u32 = 2 * RING;
 
 /// Bytes that may be in flight from a socket to the peer of a virtual link.
@@ -123,8 +123,8 @@ fn open_in(
     Ok(Opened { ports: distribute(&netdev, bound, ifindex, workers)?, how })
 }
 
-/// Queue q is received by worker q mod `workers`. A worker sends by the first of its queues; one that has
-/// none has a socket for sending that is bound to another worker's.
+/// Queue q is received by worker q mod `workers`. A worker sends by the first of its queues. A worker without a queue
+/// has a socket for sending that is bound to another worker's queue.
 fn distribute(
     netdev: &Arc<Netdev>,
     bound: Vec<Bound>,
@@ -171,7 +171,7 @@ fn bind_for_sending(
 
 fn prepare_sending(socket: &OwnedFd) -> std::io::Result<()> {
     option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER)?;
-    // Older kernels send 32 frames a call; more calls do as well.
+    // Kernels without the option send 32 frames per call, which only costs more calls.
     let _ = option(socket, libc::SOL_XDP, sys::MAX_TX_BUDGET, &RING);
     Ok(())
 }

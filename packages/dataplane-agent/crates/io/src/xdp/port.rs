@@ -14,8 +14,7 @@ use crate::mmsg::{MmsgBuffers, Outgoing, Received};
 use crate::pool::{Descriptor, Partition, PoolFrame};
 use crate::port_io::{PortIo, Sent};
 
-/// Frames that a queue should have to receive into, 40 ms of 100,000 packets a second, and has at least while
-/// frames are few.
+/// Number of frames in a queue's fill ring, 40 ms at 100,000 packets/s; [`FILL_LEAST`] while free frames are scarce.
 const FILL: u32 = 4096;
 const FILL_LEAST: u32 = 128;
 
@@ -48,14 +47,14 @@ pub(super) struct Receiver {
 /// Transmit side of this worker.
 #[derive(Debug)]
 pub(super) struct Transmitter {
-    /// `None`: by the socket of its first queue.
+    /// `None` to send by the socket of the worker's first queue.
     socket: Option<OwnedFd>,
     ring: Producer<libc::xdp_desc>,
     completions: Arc<Mutex<Consumer<u64>>>,
 }
 
 impl Transmitter {
-    /// A transmitter; without a socket it sends by that of its first queue.
+    /// Returns a transmitter; without a socket it sends by the socket of the worker's first queue.
     pub(super) fn new(
         socket: Option<OwnedFd>,
         ring: Producer<libc::xdp_desc>,
@@ -64,7 +63,8 @@ impl Transmitter {
         Self { socket, ring, completions }
     }
 
-    /// Reclaims the frames that have been sent, unless another worker is doing it: it does it for all.
+    /// Reclaims the frames that have been sent. Does nothing while another worker reclaims them, since one worker does
+    /// so for all.
     fn reclaim(&self, netdev: &Netdev, pool: &mut Partition) {
         let Ok(mut completions) = self.completions.try_lock() else { return };
         completions.drain(usize::MAX, |at| {
@@ -82,7 +82,7 @@ pub struct XdpPort {
     transmitter: Transmitter,
     /// Watches all queues when there are several.
     poll: Option<OwnedFd>,
-    /// Queue to begin with, for fairness.
+    /// Queue at which the next receive call starts, for fairness.
     first_queue: usize,
     kernel_drops: u64,
     netdev: Arc<Netdev>,
@@ -99,7 +99,7 @@ impl FrameSource<PoolFrame> for UmemFrames<'_> {
 }
 
 impl XdpPort {
-    /// The sockets of a worker.
+    /// Makes the port of a worker from its sockets.
     pub(super) fn new(
         netdev: Arc<Netdev>,
         receivers: Vec<Receiver>,
@@ -109,7 +109,7 @@ impl XdpPort {
         Ok(Self { receivers, transmitter, poll, first_queue: 0, kernel_drops: 0, netdev })
     }
 
-    /// Descriptors that a frame of the queue takes; `None` for one that cannot be sent.
+    /// Number of descriptors that a queued frame takes; `None` for a frame that cannot be sent.
     fn descriptors(frame: &PoolFrame, vnet: &VnetState) -> Option<u32> {
         match vnet.gso {
             Gso::None => (frame.len() <= MAX_FRAME && frame.tail().is_none()).then_some(1),
@@ -121,8 +121,8 @@ impl XdpPort {
         }
     }
 
-    /// Puts a frame, or the frames it is segmented into, in the ring, which has room. Returns `false` when it
-    /// cannot be sent, or not all of it.
+    /// Writes a frame, or its segments, to the ring, which must have room. Returns `false` when any part of the frame
+    /// cannot be sent.
     fn transmit(&mut self, mut frame: PoolFrame, vnet: &VnetState, pool: &mut Partition) -> bool {
         let (ring, kernel_frames) = (&mut self.transmitter.ring, &self.netdev.kernel_frames);
         if vnet.gso != Gso::None {
@@ -143,7 +143,7 @@ impl XdpPort {
             return false;
         }
         if frame.chunk_in(kernel_frames.umem()).is_none() {
-            // A frame that waited outside the UMEM.
+            // The frame is outside the UMEM and must be copied.
             let Some(mut copy) = UmemFrames(pool).take(frame.len()) else {
                 pool.recycle(frame);
                 return false;
@@ -154,7 +154,8 @@ impl XdpPort {
         submit(kernel_frames, ring, frame)
     }
 
-    /// Makes the kernel send what is in the ring. Returns whether it did not take all of it.
+    /// Makes the kernel send the frames in the ring. Returns `true` when frames remain because the kernel makes no
+    /// progress.
     fn kick(&mut self, pool: &mut Partition) -> bool {
         let Self { receivers, transmitter, netdev, .. } = self;
         let Some(socket) = transmitter.socket.as_ref().or(receivers.first().map(|of| &of.socket)) else {
@@ -172,10 +173,11 @@ impl XdpPort {
             if let Err(error) = kicked {
                 match error.raw_os_error() {
                     Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => {}
-                    // Down or gone: the frames stay in the ring until it is up again or closed.
+                    // The netdev is down or gone: the frames stay in the ring until it is up again or the socket is
+                    // closed.
                     _ => return false,
                 }
-                // Frames that were sent and not reclaimed take the room of others.
+                // Frames that were sent and not reclaimed may occupy the room that the kernel needs.
                 transmitter.reclaim(netdev, pool);
             }
             stalled = if left < pending { 0 } else { stalled + 1 };
@@ -198,8 +200,8 @@ fn submit(kernel_frames: &KernelFrames, ring: &mut Producer<libc::xdp_desc>, fra
 }
 
 impl Receiver {
-    /// Fills the fill ring. Returns whether it is still empty: then the queue receives nothing, and its descriptor does not
-    /// become readable either.
+    /// Fills the fill ring. Returns whether the ring is still empty; the queue then receives nothing and its descriptor
+    /// does not become readable.
     fn refill(&mut self, netdev: &Netdev, pool: &mut Partition) -> bool {
         let has = self.fill.pending();
         let mut added = 0;
@@ -314,8 +316,8 @@ impl PortIo for XdpPort {
         self.transmitter.ring.publish();
         result.full |= self.kick(pool);
         if result.full && self.poll.is_some() {
-            // The epoll descriptor of several queues does not become writable: what the netdev's queue does not take is
-            // dropped here, as the netdev would drop it.
+            // The epoll descriptor of several queues does not become writable. Frames that the netdev's queue does not
+            // accept are dropped here, as the netdev would drop them.
             result.full = false;
             result.taken += queue.len();
             result.refused += queue.len();
