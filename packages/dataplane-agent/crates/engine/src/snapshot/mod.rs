@@ -123,7 +123,7 @@ pub struct Basis<'a> {
     pub snapshot: &'a Snapshot,
 }
 
-/// A snapshot that shares parts with the one before.
+/// A snapshot that shares parts with its predecessor.
 #[derive(Debug)]
 pub struct Rebuilt {
     /// The new snapshot.

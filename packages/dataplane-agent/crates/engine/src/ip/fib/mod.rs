@@ -4,10 +4,10 @@
 //! scopes: a static route's gateway must lie in a connected network), and other programs may add their own.
 //! One table answers local addresses and broadcasts too.
 //!
-//! The table is shared by all workers and changed in place: a route that is added, replaced or removed
-//! costs the others nothing. Lookups take no lock (see [`cells`]); changes are made by one thread at a time. A
-//! change of a route becomes visible cell by cell: each lookup sees the route as it was or as it is. What
-//! routes depend on, interfaces and addresses, does not change: then a new table is built.
+//! The table is shared by all workers and changed in place: a route that is added, replaced or removed does not affect
+//! the other routes. Lookups take no lock (see [`cells`]); changes are made by one thread at a time. A change of a
+//! route becomes visible cell by cell: each lookup sees either the old or the new route. Interfaces and addresses, on
+//! which routes depend, are fixed for a table: a change of them builds a new one.
 
 mod cells;
 mod checked_route;

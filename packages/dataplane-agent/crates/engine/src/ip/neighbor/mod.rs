@@ -1,4 +1,4 @@
-//! The neighbour table (ARP cache) of all workers: who has which link-layer address.
+//! The neighbour table (ARP cache) of all workers: the link-layer address of each IPv4 neighbour.
 //!
 //! The address of a neighbour stands in an atomic *cell* that the fast path reads without a lock; the
 //! state machine behind it (RFC 826 for the exchange, RFC 4861 §7.3 for the states, as Linux applies
