@@ -122,10 +122,10 @@ export async function ask<E extends Endpoint>(
 }
 
 /**
- * Sends a request and returns the decoded answer.
+ * Sends a request and returns the decoded response.
  *
- * @param limitMs how long the answer is waited for, ms
- * @throws {RequestError} for every answer outside 2xx and when there is no answer.
+ * @param limitMs timeout of the response, ms
+ * @throws {RequestError} for every status other than 2xx, and when there is no response.
  */
 export function send(method: string, path: string, body?: unknown, limitMs = RESPONSE_TIMEOUT_MS): Promise<Answered> {
   const sent = exchange(method, path, body, limitMs);

@@ -34,7 +34,7 @@ export function markSettersIn(now: StoredSnapshot, slicer: TimeSlicer): MarkSett
   };
 }
 
-/** A mark that no rule would set without the revision. */
+/** A mark that no rule would set after the undo. */
 interface RemovedMark {
   readonly kind: DefinedNames;
   readonly mark: string;

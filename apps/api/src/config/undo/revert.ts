@@ -251,7 +251,7 @@ export async function namesStillReferenced(
 }
 
 /**
- * Rules of a revision whose marks would disappear by its undo although rows reference them since then.
+ * Conflicts of rules whose marks would disappear by the undo of a revision although rows have referenced them since.
  * @param since the revision and the later ones, oldest first
  */
 export async function marksStillReferenced(

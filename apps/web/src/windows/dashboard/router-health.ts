@@ -7,7 +7,7 @@ type Level = 'trouble' | 'warning';
 export interface Finding {
   readonly level: Level;
   readonly text: string;
-  /** Address of the window with the details; absent when no window shows any. */
+  /** Address of the window with the details; absent if there is none. */
   readonly opens?: string;
 }
 
