@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tollway_config::protocol::TraceFilter;
 use tollway_engine::firewall::marks::MarkNames;
-use tollway_engine::observe::trace::collect::Noted;
+use tollway_engine::observe::trace::collect::TraceResult;
 use tollway_engine::observe::trace::{Collector, TraceBuffer};
 use tollway_io::clock::{self, wall_ms};
 
@@ -47,7 +47,7 @@ impl Traces {
         after: u64,
         workers: &mut Workers,
         names: &MarkNames,
-    ) -> Result<Option<Noted>, WorkerLost> {
+    ) -> Result<Option<TraceResult>, WorkerLost> {
         self.collect(workers, names)?;
         Ok(self.collector.read(trace, after, clock::now()))
     }

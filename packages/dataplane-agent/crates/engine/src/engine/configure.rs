@@ -56,7 +56,7 @@ impl<F: Frame> Engine<F> {
         }
         let share = connection_share(new, state.workers, self.limits);
         state.table.set_max_entries(share);
-        state.table.keep_validities(new.has_bounds());
+        state.table.keep_validities(new.has_limited_validity());
         if new.tracking() && !old.tracking() {
             state.table.forget_all_windows();
         }

@@ -138,7 +138,7 @@ impl<F: Frame> Engine<F> {
         if !engine.snapshot.lists().0.is_bound() {
             engine.state.shared.take_over_lists(&engine.snapshot);
         }
-        engine.state.table.keep_validities(engine.snapshot.has_bounds());
+        engine.state.table.keep_validities(engine.snapshot.has_limited_validity());
         engine.sync_neighbors();
         engine
     }

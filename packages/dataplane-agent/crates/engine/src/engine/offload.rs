@@ -163,7 +163,7 @@ impl<F: Frame> Engine<F> {
         };
         handle.seen = Count { packets, bytes };
         let fast_path = count.packets > 0 && note(snapshot, state, handle, count);
-        let right = state.trace.is_none() && is_right(snapshot, state, handle);
+        let right = state.trace.is_none() && is_still_valid(snapshot, state, handle);
         if fast_path && matches!(handle.flow, OffloadedFlow::AddressPair { .. }) == self.is_tracking() {
             self.add_from_before(count);
         }
@@ -299,7 +299,7 @@ fn note<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &OffloadHand
     !fasttracked
 }
 
-fn is_right<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &mut OffloadHandle) -> bool {
+fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &mut OffloadHandle) -> bool {
     if handle.cache_epoch.number != state.cache_epoch.number
         || state.shared.neighbors.adjacency(handle.adjacency) != Adjacency::Ready(handle.dst_mac)
     {

@@ -43,8 +43,9 @@ fn apply<F: Frame>(
         meta.new_dscp = Some(dscp);
     }
     // The MSS limits segments of the opposite direction, which use both interfaces, too.
-    let ways = [meta.in_interface, meta.out_interface].into_iter().filter(|_| changes.clamp_mss);
-    let mtus = ways.filter_map(|interface| snapshot.interface(interface)).map(|interface| interface.mtu);
+    let interfaces = [meta.in_interface, meta.out_interface].into_iter().filter(|_| changes.clamp_mss);
+    let mtus =
+        interfaces.filter_map(|interface| snapshot.interface(interface)).map(|interface| interface.mtu);
     let clamped = mtus.min().map(mss_for);
     if let Some(most) = changes.mss.into_iter().chain(clamped).min() {
         lower_mss(meta, frame.head_mut(), most, packet.vnet.needs_csum);

@@ -28,8 +28,9 @@ pub(crate) fn after<F: Frame>(
 ) {
     let Some(mut tracer) = state.trace.take() else { return };
     for index in batch.first..batch.packets.len() {
-        let is_put_off = |packet: &&mut Packet<F>| index >= batch.end && packet.meta.is(flag::RECIRCULATED);
-        if let Some(packet) = batch.packets.get_mut(index).filter(|packet| !is_put_off(packet)) {
+        let is_recirculated =
+            |packet: &&mut Packet<F>| index >= batch.end && packet.meta.is(flag::RECIRCULATED);
+        if let Some(packet) = batch.packets.get_mut(index).filter(|packet| !is_recirculated(packet)) {
             tracer.record_decision(stage, snapshot, state, packet);
         }
     }

@@ -27,7 +27,7 @@ pub struct Leaf {
     /// Wire segments that passed.
     packets: u64,
     /// Bits 8 to 31: second in which [`LeafQueue::meter`] was last updated. Bits 0 to 7: [`leaf_flag`].
-    word: u32,
+    second_and_flags: u32,
     /// Wire segments that wait; [`UNOWNED`] while another worker may own the queue.
     pub waiting: u32,
 }
@@ -147,7 +147,7 @@ impl Leaf {
             class,
             bytes: 0,
             packets: 0,
-            word: second(now) << 8,
+            second_and_flags: second(now) << 8,
             waiting: UNOWNED,
         }
     }
@@ -155,16 +155,16 @@ impl Leaf {
     /// Whether any of these bits of [`leaf_flag`] is set.
     #[inline]
     pub fn is(&self, bits: u32) -> bool {
-        self.word & bits != 0
+        self.second_and_flags & bits != 0
     }
 
     /// Sets or clears bits of [`leaf_flag`].
     pub fn set(&mut self, bits: u32, on: bool) {
-        if on { self.word |= bits } else { self.word &= !bits }
+        if on { self.second_and_flags |= bits } else { self.second_and_flags &= !bits }
     }
 
     fn second(&self) -> u32 {
-        self.word >> 8
+        self.second_and_flags >> 8
     }
 
     /// Seconds since the second in which the meter was last updated.
@@ -236,7 +236,7 @@ impl LeafQueue {
     pub fn begin_second(&mut self, hot: &mut Leaf, now: Now) {
         self.meter.begin_second(hot.age(now), hot.passed());
         self.waits = Waits { begun: Waited::default(), last: self.waited(hot, now) };
-        hot.word = second(now) << 8 | hot.word & leaf_flag::ALL;
+        hot.second_and_flags = second(now) << 8 | hot.second_and_flags & leaf_flag::ALL;
     }
 
     /// Prefetches what an enqueue needs.

@@ -244,9 +244,9 @@ impl Snapshot {
             lists,
             list_contents,
             rule_rows,
-            knows_marks: !mangle.is_empty() || filter.asks_connection_mark() || nat.asks_connection_mark(),
+            knows_marks: !mangle.is_empty() || filter.reads_connection_mark() || nat.reads_connection_mark(),
             filter_resumes: mangle.is_empty()
-                || hooks.get(TableKind::Mangle, Hook::Postrouting).is_none() && !filter.asks_packet(),
+                || hooks.get(TableKind::Mangle, Hook::Postrouting).is_none() && !filter.reads_packet_mark(),
             filter,
             nat,
             mangle,

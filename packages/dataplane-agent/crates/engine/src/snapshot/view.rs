@@ -158,8 +158,8 @@ impl Snapshot {
     }
 
     /// Whether cached actions may depend on volume, time, DSCP or lists.
-    pub(crate) fn has_bounds(&self) -> bool {
-        self.filter.has_bounds() || self.mangle.has_bounds() || self.queues.has_time()
+    pub(crate) fn has_limited_validity(&self) -> bool {
+        self.filter.has_limited_validity() || self.mangle.has_limited_validity() || self.queues.has_time()
     }
 
     /// Whether marks of connections may change.

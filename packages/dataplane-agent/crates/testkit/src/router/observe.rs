@@ -9,7 +9,7 @@ use tollway_config::protocol::{
 use tollway_engine::engine::dry_run::{DryRunError, dry_run};
 use tollway_engine::engine::stats::EngineStats;
 use tollway_engine::observe::trace::TraceBuffer;
-use tollway_engine::observe::trace::collect::Noted;
+use tollway_engine::observe::trace::collect::TraceResult;
 use tollway_engine::packet::slow_reason::SlowReason;
 
 use super::Router;
@@ -104,7 +104,7 @@ impl Router {
     }
 
     /// The packets that a trace has recorded so far.
-    pub fn traced(&mut self, trace: u64) -> Noted {
+    pub fn traced(&mut self, trace: u64) -> TraceResult {
         let filters = self.traces.filters();
         let buffers: Vec<_> = self
             .engines

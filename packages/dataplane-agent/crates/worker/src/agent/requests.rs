@@ -9,7 +9,7 @@ use tollway_config::protocol::{
 };
 use tollway_engine::engine::dry_run::{DryRunError, dry_run};
 use tollway_engine::observe::trace::TRACES;
-use tollway_engine::observe::trace::collect::Noted;
+use tollway_engine::observe::trace::collect::TraceResult;
 use tollway_engine::snapshot::BuildError;
 use tollway_io::clock;
 
@@ -173,7 +173,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
         }
         RequestBody::Trace { trace, after } => {
             let noted = agent.traces.read(trace, after, &mut agent.workers, agent.snapshot.mark_names())?;
-            let Noted { packets, done, lost } = noted.ok_or_else(unknown_trace)?;
+            let TraceResult { packets, done, lost } = noted.ok_or_else(unknown_trace)?;
             Ok(ReplyBody::Trace { packets, done, lost })
         }
         RequestBody::DryRun { packet } => {

@@ -37,7 +37,7 @@ pub struct Rule {
     /// Number of matchers that are flow constant; they come first.
     pub(super) flow_const_matchers: usize,
     /// The rule's [`Check`] is equivalent to its flow-constant conditions, which need not be evaluated again.
-    pub(super) flow_const_said: bool,
+    pub(super) check_is_exact: bool,
     /// Number of matchers that depend only on the flow and on lists.
     pub(super) constant_matchers: usize,
     /// The dependencies of the other conditions.
@@ -154,21 +154,21 @@ impl RuleTable {
     }
 
     /// Whether outcomes may have a limited validity: depend on volume, time, DSCP or lists.
-    pub fn has_bounds(&self) -> bool {
+    pub fn has_limited_validity(&self) -> bool {
         self.rules.iter().any(|rule| {
             let limited = Depends::LIMITED_VALIDITY.union(Depends::LIST);
-            rule.action.has_bounds()
-                || rule.matchers.iter().any(|matcher| matcher.depends_on().meets(limited))
+            rule.action.has_limited_validity()
+                || rule.matchers.iter().any(|matcher| matcher.depends_on().intersects(limited))
         })
     }
 
     /// Whether a rule reads the packet's mark or DSCP, which the flow cache does not keep.
-    pub fn asks_packet(&self) -> bool {
+    pub fn reads_packet_mark(&self) -> bool {
         self.mark_read(MarkRead::Packet)
     }
 
     /// Whether a rule asks for a mark of the connection.
-    pub fn asks_connection_mark(&self) -> bool {
+    pub fn reads_connection_mark(&self) -> bool {
         self.mark_read(MarkRead::ConnectionMark)
     }
 
@@ -207,7 +207,7 @@ fn compile_rule(
         matchers.push(Matcher::compile(matcher, scope)?);
     }
     matchers.sort_by_key(Matcher::order);
-    let (check, flow_const_said) = check_of(&matchers);
+    let (check, check_is_exact) = check_of(&matchers);
     let flow_const_matchers = matchers.partition_point(|matcher| matcher.order() < EvaluationOrder::List);
     let constant_matchers = matchers.partition_point(|matcher| matcher.order() <= EvaluationOrder::List);
     let rest = matchers.iter().skip(constant_matchers);
@@ -218,7 +218,7 @@ fn compile_rule(
         log: rule.log.clone(),
         action: rule.action.clone(),
         flow_const_matchers,
-        flow_const_said,
+        check_is_exact,
         constant_matchers,
         depends,
         logs: rule.log.is_some() || rule.action.logs(),
@@ -232,11 +232,11 @@ fn compile_rule(
 /// The check of a rule's conditions, and whether it is equivalent to its flow-constant conditions.
 pub(super) fn check_of(matchers: &[Matcher]) -> (Check, bool) {
     let mut check = Check::default();
-    let mut says_all = true;
+    let mut is_exact = true;
     for matcher in matchers {
-        says_all &= matcher.narrow(&mut check);
+        is_exact &= matcher.narrow(&mut check);
     }
-    (check, says_all)
+    (check, is_exact)
 }
 
 /// Checks for cycles, too deep nesting, and actions that can be reached from a hook which does not support them.

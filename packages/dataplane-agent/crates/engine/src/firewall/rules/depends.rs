@@ -36,7 +36,7 @@ impl Depends {
         self.0 == 0
     }
     /// Whether any of `other` is in the set.
-    pub const fn meets(self, other: Self) -> bool {
+    pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
     /// Whether all of `other` is in the set.

@@ -85,7 +85,7 @@ impl RuleTable {
     fn matches(&self, rule: &Rule, view: &PacketView, position: &Position, out: &mut Evaluation) -> bool {
         let (flow_const, rest) =
             rule.matchers.split_at_checked(rule.flow_const_matchers).unwrap_or((&[], &rule.matchers));
-        (rule.flow_const_said || flow_const.iter().all(|matcher| matcher.matches(view, &self.lists)))
+        (rule.check_is_exact || flow_const.iter().all(|matcher| matcher.matches(view, &self.lists)))
             && !(view.no_transport_header && rule.reads_transport_header)
             && (rest.is_empty() || self.matches_rest(rule, rest, view, position, out))
     }

@@ -100,7 +100,7 @@ impl FlowEntry {
 
     /// Whether the key is that of an IPv4 tuple. `false` for every IPv6 entry.
     #[inline]
-    pub(super) fn is_exactly(&self, key: &FlowKey) -> bool {
+    pub(super) fn is_exactly_v4(&self, key: &FlowKey) -> bool {
         let ports = (self.key.rest ^ key.rest) << (64 - IN_PORT);
         (self.key.addresses ^ key.addresses) | ports | (self.key.rest & V6_ONLY) == 0
     }

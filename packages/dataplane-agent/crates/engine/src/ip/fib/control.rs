@@ -85,7 +85,7 @@ impl Control {
         self.infos.get(place).map(|(info, _)| info)
     }
 
-    fn leads_somewhere(&self, number: u16) -> bool {
+    fn is_resolved(&self, number: u16) -> bool {
         let place = usize::from(number).checked_sub(usize::from(FIRST));
         place.and_then(|place| self.infos.get(place)).is_some_and(|(_, resolved)| *resolved)
     }
@@ -194,7 +194,7 @@ impl Control {
         let number = self.number(published, &route.info())?;
         let current = self.table.get(prefix);
         let alone = self.shadowed.is_empty() || !self.shadowed.contains_key(&prefix);
-        if alone && self.leads_somewhere(number) {
+        if alone && self.is_resolved(number) {
             if current == 0 {
                 self.dynamics += 1;
                 self.table.set(published.cells, prefix, number);
@@ -289,7 +289,7 @@ impl Control {
         }
         let rank = |number: u16| {
             let info = self.info(number)?;
-            Some((info.distance, info.origin)).filter(|_| self.leads_somewhere(number))
+            Some((info.distance, info.origin)).filter(|_| self.is_resolved(number))
         };
         let statics = self.statics_of(prefix).iter().map(|route| route.number);
         let ranked =

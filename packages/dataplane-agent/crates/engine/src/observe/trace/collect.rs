@@ -37,7 +37,7 @@ struct Open {
 
 /// Records of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noted {
+pub struct TraceResult {
     /// Oldest first.
     pub packets: Vec<TracedPacket>,
     /// No further packets will be recorded.
@@ -87,10 +87,10 @@ impl Collector {
     }
 
     /// Packets with greater numbers than `after`; `None` when there is no such trace.
-    pub fn read(&mut self, trace: u64, after: u64, now: Now) -> Option<Noted> {
+    pub fn read(&mut self, trace: u64, after: u64, now: Now) -> Option<TraceResult> {
         let trace = self.traces.iter_mut().flatten().find(|known| known.id == trace)?;
         trace.asked = now;
-        Some(Noted {
+        Some(TraceResult {
             packets: trace.packets.iter().filter(|packet| packet.number > after).cloned().collect(),
             done: trace.done,
             lost: trace.lost,

@@ -26,13 +26,13 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     }
     pass.state.table.begin_pass();
     let handovers_in = std::mem::take(&mut pass.batch.flow_handovers_in);
-    let mut put_off = Vec::new();
+    let mut recirculated = Vec::new();
     let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ROUTER_REPLY) {
             return StageOutcome::Skip;
         }
         if is_first_answer(state, &packet.meta) {
-            put_off.push(for_another_pass(packet));
+            recirculated.push(for_another_pass(packet));
             return StageOutcome::Next;
         }
         let is_moved = packet.meta.is(flag::FLOW_MIGRATING);
@@ -65,7 +65,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         StageOutcome::Next
     });
     pass.batch.flow_handovers_in = handovers_in;
-    pass.batch.packets.append(&mut put_off);
+    pass.batch.packets.append(&mut recirculated);
     entered
 }
 

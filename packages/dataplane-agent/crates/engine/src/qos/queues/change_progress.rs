@@ -21,7 +21,7 @@ pub(super) type Tables = (Arc<Forest>, Arc<QueueTable>);
 /// Progress of a worker with the queue-configuration change.
 #[derive(Debug)]
 struct WorkerProgress {
-    /// The epoch of the configuration, above eight bits for the lowest slot of which, as of all slots above, the worker
+    /// The epoch of the configuration, above eight bits for the lowest phase of which, as of all phases above, the worker
     /// has sent all packets.
     word: AtomicU64,
     /// Packets that it had handed over to each worker by then, for a leaf there.
@@ -49,14 +49,14 @@ impl ChangeProgress {
         self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(tables);
     }
 
-    /// Publishes the progress of a worker: the epoch, the lowest slot whose packets it has sent, and the number of
+    /// Publishes the progress of a worker: the epoch, the lowest phase whose packets it has sent, and the number of
     /// packets that it has handed over to each worker.
-    pub(super) fn announce(&self, worker: u32, epoch: u32, slot: u8, departed: &[u64]) {
+    pub(super) fn announce(&self, worker: u32, epoch: u32, phase: u8, departed: &[u64]) {
         let Some(progress) = self.workers.get(worker as usize) else { return };
         for (shared, count) in progress.departed.iter().zip(departed) {
             shared.store(*count, Ordering::Release);
         }
-        progress.word.store(word(epoch, slot), Ordering::Release);
+        progress.word.store(word(epoch, phase), Ordering::Release);
     }
 
     /// Publishes the number of packets that a worker has received from each worker.
@@ -67,12 +67,12 @@ impl ChangeProgress {
         }
     }
 
-    /// Whether every worker has sent its packets of `slot` and of the slots above, and all packets that were handed
+    /// Whether every worker has sent its packets of `phase` and of the phases above, and all packets that were handed
     /// over before that have arrived.
-    pub(super) fn is_sent_by_all(&self, epoch: u32, slot: u8) -> bool {
+    pub(super) fn is_sent_by_all(&self, epoch: u32, phase: u8) -> bool {
         let is_there = |progress: &WorkerProgress| {
             let word = progress.word.load(Ordering::Acquire);
-            word >> 8 == u64::from(epoch) && word & 0xff <= u64::from(slot)
+            word >> 8 == u64::from(epoch) && word & 0xff <= u64::from(phase)
         };
         if !self.workers.iter().all(is_there) {
             return false;
@@ -86,6 +86,6 @@ impl ChangeProgress {
     }
 }
 
-fn word(epoch: u32, slot: u8) -> u64 {
-    u64::from(epoch) << 8 | u64::from(slot)
+fn word(epoch: u32, phase: u8) -> u64 {
+    u64::from(epoch) << 8 | u64::from(phase)
 }

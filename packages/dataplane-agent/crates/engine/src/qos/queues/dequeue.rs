@@ -5,7 +5,7 @@ use crate::packet::frame::Frame;
 use crate::qos::forest::Context;
 use crate::qos::kind::{Dequeued, Load};
 use crate::qos::leaf::{LeafQueue, Scheduled, leaf_flag};
-use crate::qos::queues::ordered_change::SLOTS;
+use crate::qos::queues::ordered_change::PHASES;
 use crate::qos::queues::queue_path::QueuePaths;
 use crate::qos::queues::watch::Event;
 use crate::qos::queues::{LeafLookup, QUANTUM, Queues, TICK, Waiting};
@@ -246,16 +246,16 @@ impl<F: Frame> Queues<F> {
     /// queue path come first. The queue reference of the packet is that of the rest of its path.
     pub fn take_sendable(&mut self, lookup: &LeafLookup<'_>, now: Now) -> Option<Waiting<F>> {
         let allowed = self.ordered_change.lowest_allowed()..;
-        let slot = (0..SLOTS)
+        let phase = (0..PHASES)
             .zip(&self.deferred)
             .rev()
-            .find(|(slot, all)| allowed.contains(slot) && all.len() != 0)?
+            .find(|(phase, all)| allowed.contains(phase) && all.len() != 0)?
             .0;
-        let node = self.deferred.get_mut(slot)?.pop(&mut self.slab)?;
+        let node = self.deferred.get_mut(phase)?.pop(&mut self.slab)?;
         let mut waiting = self.slab.remove(node)?;
         let context = Self::context(&self.paths, &waiting);
         self.paths.remove_waiting(waiting.queue);
-        if let Some(rank) = slot.checked_sub(1) {
+        if let Some(rank) = phase.checked_sub(1) {
             waiting.queue = self.queue_after_rank(lookup, waiting.addresses, context, rank, now);
         }
         Some(waiting)

@@ -29,7 +29,7 @@ use crate::qos::forest::{Forest, Identity};
 use crate::qos::htb::Htb;
 use crate::qos::leaf::{Leaf, LeafQueue};
 use crate::qos::longest::Longest;
-use crate::qos::queues::ordered_change::{OrderedChange, SLOTS};
+use crate::qos::queues::ordered_change::{OrderedChange, PHASES};
 use crate::qos::queues::port::PortQueues;
 use crate::qos::queues::queue_path::QueuePaths;
 use crate::qos::queues::queue_row::QueueRow;
@@ -128,7 +128,7 @@ pub struct Queues<F> {
     due_after_port: Vec<LeafId>,
     /// Packets outside the leaves during a change of the configuration, by the last leaf that they have passed: see
     /// [`ordered_change`].
-    pub(super) deferred: [NodeQueue; SLOTS],
+    pub(super) deferred: [NodeQueue; PHASES],
     ordered_change: OrderedChange,
     /// When the queues were reconfigured last.
     pub(super) reconfigured_at: Now,
@@ -166,7 +166,7 @@ impl<F: Frame> Queues<F> {
             due: VecDeque::new(),
             serve_trees_next: false,
             due_after_port: Vec::new(),
-            deferred: [NodeQueue::default(); SLOTS],
+            deferred: [NodeQueue::default(); PHASES],
             ordered_change: OrderedChange::new(workers),
             reconfigured_at: Now(0),
             unacknowledged: Vec::new(),

@@ -5,18 +5,18 @@
 //! passed all leaves, then those that have passed all but one, and so on; those that have passed none are last:
 //!
 //! ```text
-//! slot  has passed                      goes
+//! phase  has passed                      goes
 //!  5    the queue of its interface      at once
 //!  4    a tree below its interface      when every worker has the new queues and has
-//!                                       sent its slot 5, and all packets on their way
+//!                                       sent its phase 5, and all packets on their way
 //!                                       between two workers by then have arrived
-//!  3    the queue for the total         likewise, after slot 4
-//!  2    a simple queue                  likewise, after slot 3
-//!  1    a tree below global             likewise, after slot 2
-//!  0    nothing                         likewise, after slot 1
+//!  3    the queue for the total         likewise, after phase 4
+//!  2    a simple queue                  likewise, after phase 3
+//!  1    a tree below global             likewise, after phase 2
+//!  0    nothing                         likewise, after phase 1
 //! ```
 //!
-//! Until a slot may be sent, its packets are deferred, unless the leaves of their flow do not change. A worker that
+//! Until a phase may be sent, its packets are deferred, unless the leaves of their flow do not change. A worker that
 //! waits for other workers polls their progress and does not block.
 
 use std::sync::Arc;
@@ -30,16 +30,16 @@ use crate::qos::queues::{LeafLookup, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 
-/// Number of slots: one for packets that have passed no leaf, and one for each rank of the last leaf that a packet has
+/// Number of phases: one for packets that have passed no leaf, and one for each rank of the last leaf that a packet has
 /// passed.
-pub const SLOTS: usize = RANKS + 1;
-/// Slot of packets that passed the last queue; sent first.
+pub const PHASES: usize = RANKS + 1;
+/// Phase of packets that passed the last queue; sent first.
 const FIRST: u8 = RANKS as u8;
 /// Time after which a change no longer keeps the order of flows: a port that accepts no packets, or a worker that is
 /// stuck, does not stop the packets of the other workers for ever.
 const CHANGE_TIMEOUT_NS: u64 = 250_000_000;
 
-/// Flows whose packets have to wait for their slot.
+/// Flows whose packets have to wait for their phase.
 #[derive(Debug, Default)]
 enum AffectedFlows {
     /// None: every flow passes the same leaves as before.
@@ -55,9 +55,9 @@ enum AffectedFlows {
 #[derive(Debug)]
 pub(super) struct OrderedChange {
     epoch: Option<u32>,
-    /// Lowest slot whose packets may go; those of lower slots wait. 0 while no change is under way.
+    /// Lowest phase whose packets may go; those of lower phases wait. 0 while no change is under way.
     lowest_allowed: u8,
-    /// Lowest slot that was announced to the other workers as sent.
+    /// Lowest phase that was announced to the other workers as sent.
     announced: u8,
     began: Now,
     affected: AffectedFlows,
@@ -85,7 +85,7 @@ impl OrderedChange {
         }
     }
 
-    /// Lowest slot whose packets may go.
+    /// Lowest phase whose packets may go.
     pub fn lowest_allowed(&self) -> usize {
         usize::from(self.lowest_allowed)
     }
@@ -154,7 +154,7 @@ impl<F: Frame> Queues<F> {
         passed: Option<usize>,
         addresses: (u32, u32),
     ) -> bool {
-        slot_after(passed) < self.ordered_change.lowest_allowed() && self.is_affected(lookup, addresses)
+        phase_after(passed) < self.ordered_change.lowest_allowed() && self.is_affected(lookup, addresses)
     }
 
     fn is_affected(&self, lookup: &LeafLookup<'_>, addresses: (u32, u32)) -> bool {
@@ -173,7 +173,7 @@ impl<F: Frame> Queues<F> {
         identities(&before) != identities(lookup)
     }
 
-    /// Defers a packet until its slot may go. `false` when there was no memory for it.
+    /// Defers a packet until its phase may go. `false` when there was no memory for it.
     pub fn defer(&mut self, passed: Option<usize>, waiting: Waiting<F>) -> bool {
         if !self.slab.has_room(waiting.frame.footprint() as u64) {
             self.drop_for_memory(waiting.segments);
@@ -187,7 +187,7 @@ impl<F: Frame> Queues<F> {
     /// As [`Self::defer`], for a packet dequeued from a leaf.
     pub(super) fn push_deferred(&mut self, passed: Option<usize>, waiting: Waiting<F>) {
         let node = self.slab.insert(waiting);
-        if let Some(deferred) = self.deferred.get_mut(slot_after(passed)) {
+        if let Some(deferred) = self.deferred.get_mut(phase_after(passed)) {
             deferred.push(&mut self.slab, node);
         }
     }
@@ -286,6 +286,6 @@ impl<F: Frame> Queues<F> {
     }
 }
 
-fn slot_after(passed: Option<usize>) -> usize {
+fn phase_after(passed: Option<usize>) -> usize {
     passed.map_or(0, |rank| rank + 1)
 }

@@ -26,7 +26,7 @@ impl RuleAction for AddToList {
         })
     }
 
-    fn has_bounds(&self) -> bool {
+    fn has_limited_validity(&self) -> bool {
         true
     }
 

@@ -89,7 +89,7 @@ pub(super) trait RuleAction {
     }
 
     /// Whether the outcome depends on volume, time or lists.
-    fn has_bounds(&self) -> bool {
+    fn has_limited_validity(&self) -> bool {
         false
     }
 
@@ -134,8 +134,8 @@ macro_rules! actions {
                 match *self { $($(#[cfg($cfg)])? $configured => $action.logs(),)* }
             }
 
-            fn has_bounds(&self) -> bool {
-                match *self { $($(#[cfg($cfg)])? $configured => $action.has_bounds(),)* }
+            fn has_limited_validity(&self) -> bool {
+                match *self { $($(#[cfg($cfg)])? $configured => $action.has_limited_validity(),)* }
             }
 
             fn callee(&self) -> Option<u32> {

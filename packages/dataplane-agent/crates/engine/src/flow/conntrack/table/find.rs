@@ -76,7 +76,7 @@ impl ConnectionTable {
     #[inline]
     pub fn verify(&self, candidate: EntryIndex, key: &FlowKey, tuple: &Tuple) -> EntryIndex {
         match self.entries.get(candidate as usize) {
-            Some(entry) if entry.is_exactly(key) => candidate,
+            Some(entry) if entry.is_exactly_v4(key) => candidate,
             _ => self.search(key, tuple),
         }
     }
@@ -120,7 +120,7 @@ impl ConnectionTable {
     /// Whether an entry is in the hash table and has this key. `false` for IPv6, whose keys are ambiguous.
     #[inline]
     pub(in crate::flow::conntrack) fn is_entry(&self, index: EntryIndex, key: &FlowKey) -> bool {
-        self.entries.get(index as usize).is_some_and(|entry| entry.is_exactly(key))
+        self.entries.get(index as usize).is_some_and(|entry| entry.is_exactly_v4(key))
             && self.is_indexed(index >> 1, Self::direction_of(index))
     }
 
