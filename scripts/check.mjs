@@ -3,34 +3,16 @@
  * `npm run check`: format, lint, types, imports, licences and sources of dependencies, generated files fresh.
  * `npm run check -- --graph` draws the import graphs instead.
  */
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateDatabaseClient } from './build.mjs';
 import { buildNeeds, ensureNode, ensureNodeModules, ensurePrograms, ensureRust } from './install.mjs';
-import { runLong } from './process.mjs';
-import { agentDir, cacheDir, inProject, main, userCacheDir } from './project.mjs';
+import { agentDir, cacheDir, inProject, main } from './project.mjs';
 import { command, npmProgram, Sections } from './sections.mjs';
-
-const CARGO_DENY = '0.20.2';
-const cargoDenyDir = path.join(userCacheDir, `cargo-deny-${CARGO_DENY}`);
-const cargoDeny = path.join(cargoDenyDir, 'bin', 'cargo-deny');
 
 /** Adds the folder of cargo to PATH, for this process and its children. */
 export function cargoOnPath() {
   process.env.PATH = `${ensureRust()}:${process.env.PATH}`;
-}
-
-/** Builds cargo-deny into the user's cache when it is missing. */
-async function ensureCargoDeny() {
-  if (existsSync(cargoDeny)) return;
-  await runLong(
-    'building cargo-deny, which checks licences and sources (once, about 3 minutes)',
-    'cargo',
-    // Unoptimised: it runs for a second and builds in a third of the time.
-    ['install', `cargo-deny@${CARGO_DENY}`, '--locked', '--debug', '--root', cargoDenyDir],
-    { env: { ...process.env, CARGO_PROFILE_DEV_DEBUG: '0' }, everyMs: 20_000 },
-  );
 }
 
 /** The script that checks the imports of the TypeScript side. */
@@ -91,12 +73,9 @@ const typeScript = [
 const rust = [
   { title: 'Rust format', body: (out) => command('cargo', ['fmt', '--all', '--check'], { ...inAgent, out }) },
   {
-    title: 'licences and sources (cargo deny)',
-    body: async (out) => {
-      await ensureCargoDeny();
-      const args = ['--log-level', 'error', '--workspace', 'check', 'licenses', 'sources', 'bans'];
-      await command(cargoDeny, args, { ...inAgent, out });
-    },
+    title: 'licences and sources of crates',
+    // The library that it needs is not there yet when a fresh clone loads this file.
+    body: async (out) => (await import('./crates.mjs')).checkCrates(out),
   },
   {
     title: 'generated files are fresh',

@@ -1,7 +1,6 @@
 // @ts-check
 /** Paths of this project. */
 import { mkdirSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,12 +15,6 @@ export const agentDir = inProject('packages', 'dataplane-agent');
 
 /** Folder for data that scripts keep between runs, and for their drawings. It can be deleted; it only saves time. */
 export const cacheDir = inProject('.cache');
-
-/**
- * Folder for tools that all checkouts of a user share (XDG Base Directory Specification: `XDG_CACHE_HOME`). It can be
- * deleted; it only saves time.
- */
-export const userCacheDir = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'), 'tollway');
 
 /** A failure with a message for the user: it is printed without a stack trace. */
 export class UserError extends Error {
