@@ -81,6 +81,8 @@ export interface AppOptions {
   readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Limits of failed logins that differ from the defaults. */
   readonly loginLimits?: Partial<LoginLimits>;
+  /** Time limit of each part of a write of the configuration, ms, where it is not the default. */
+  readonly writeWaitMs?: number;
   readonly webRoot: string | undefined;
   /** Takes log messages for the output of the process, where that is not standard output. */
   readonly echo?: (text: string) => void;
@@ -164,7 +166,15 @@ async function build(options: AppOptions, begun: Part[]): Promise<FastifyInstanc
           () => activeConfigBytes(options.dataDir),
         );
   if (watch !== undefined) begun.push(watch);
-  const store = new ConfigStore(options.writer, agent, app.log, stored, { checks: menuChecks, compile }, watch);
+  const store = new ConfigStore(
+    options.writer,
+    agent,
+    app.log,
+    stored,
+    { checks: menuChecks, compile },
+    watch,
+    options.writeWaitMs,
+  );
   // The message about a change of the log's rules is handled by the new rules.
   store.onCommit(({ changes }) => log.follow(changes, store.snapshot));
   const users = await Users.open(db, options.accounts, watch);

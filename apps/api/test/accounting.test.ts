@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { localDay } from '../src/accounting/queue-days.js';
 import { eventually } from './eventually.js';
-import { PASSWORD, Router } from './router.js';
+import { LONG_WRITES, PASSWORD, Router } from './router.js';
 
 let router: Router;
 let id: string;
 beforeEach(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
   id = (await router.rest('PUT', '/queue/simple', { name: 'office 1st "floor"', target: '10.9.9.2' })).id;
   count(0, 0);
 });

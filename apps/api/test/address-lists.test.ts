@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AddressListDump, EntryMemory } from '../src/agent/address-list-entries.js';
 import type { AgentPeer } from './agent-peer.js';
 import { Client } from './live-client.js';
-import { Router } from './router.js';
+import { LONG_WRITES, Router } from './router.js';
 
 const LISTS = '/ip/firewall/address-list';
 const NO_END = 0xffff_ffff;
@@ -35,7 +35,7 @@ function packed(entries: readonly Entry[]): Buffer {
 let router: Router;
 let peer: AgentPeer;
 beforeAll(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
   if (router.peer === undefined) throw new Error('no peer');
   peer = router.peer;
 });

@@ -2,11 +2,11 @@ import { registry } from '@tollway/schema';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { menuCommands } from '../src/menus/index.js';
 import { commandOf } from '../src/rest/commands/run.js';
-import { Router } from './router.js';
+import { LONG_WRITES, Router } from './router.js';
 
 let router: Router;
 beforeAll(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
 });
 afterAll(() => router.close());
 

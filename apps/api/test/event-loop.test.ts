@@ -9,7 +9,7 @@ import { connectionsView } from '../src/menus/ip/firewall/connection.js';
 import { Client } from './live-client.js';
 import { longestTurn, MAX_MS } from './longest-turn.js';
 import { rawExchange, upgradeRequest } from './raw-request.js';
-import { PASSWORD, Router } from './router.js';
+import { LONG_WRITES, PASSWORD, Router } from './router.js';
 import { inSoak } from './soak.js';
 
 /** Rows of a large router: nothing that only asks, or is refused, holds up the rest. */
@@ -31,7 +31,7 @@ const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64
 
 let router: Router;
 beforeAll(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
   const octets = (n: number) => `${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
   const put = async (path: string, count: number, row: (n: number) => object) => {
     const rows = Array.from({ length: count }, (_, n) => row(n));

@@ -7,11 +7,11 @@ import type { Stats } from '../src/agent/messages.js';
 import { SESSION_MS } from '../src/auth/sessions.js';
 import { readSamples } from '../src/live/traffic-file.js';
 import { Client } from './live-client.js';
-import { PASSWORD, Router } from './router.js';
+import { LONG_WRITES, PASSWORD, Router } from './router.js';
 
 let router: Router;
 beforeAll(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
 });
 afterAll(() => router.close());
 

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { csvLines } from '../src/import/csv.js';
-import { Router } from './router.js';
+import { LONG_WRITES, Router } from './router.js';
 
 const QUEUES = '/queue/simple';
 
 let router: Router;
 beforeAll(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
 });
 afterAll(() => router.close());
 

@@ -17,6 +17,11 @@ import { AgentPeer } from './agent-peer.js';
 vi.setConfig({ hookTimeout: 600_000 });
 
 export const PASSWORD = 'correct horse';
+/**
+ * For tests of many rows or many writers, which are not about the time that a write may take: the agent's peer is in the same
+ * process, and shares its core with other tests.
+ */
+export const LONG_WRITES: Partial<AppOptions> = { writeWaitMs: 60_000 };
 const migrations = fileURLToPath(new URL('../../../prisma/migrations/', import.meta.url));
 
 type Item = Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentPeer } from './agent-peer.js';
 import { Client } from './live-client.js';
 import { longestTurn, MAX_MS } from './longest-turn.js';
-import { Router } from './router.js';
+import { LONG_WRITES, Router } from './router.js';
 
 const ROUTES = '/ip/route';
 const RECORD = 24;
@@ -56,7 +56,7 @@ let route = 0;
 const rowOf = (id: string): number => Number.parseInt(id.slice(1), 16);
 
 beforeAll(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
   if (router.peer === undefined) throw new Error('no peer');
   peer = router.peer;
   port = rowOf((await router.rest('GET', '/interface/ether1')).id);

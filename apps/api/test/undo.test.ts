@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { KEPT_REVISIONS } from '../src/config/revision-storage.js';
 import { eventually } from './eventually.js';
-import { PASSWORD, Router } from './router.js';
+import { LONG_WRITES, PASSWORD, Router } from './router.js';
 
 const FILTER = '/ip/firewall/filter';
 const QUEUES = '/queue/simple';
 
 let router: Router;
 beforeAll(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
 });
 afterAll(() => router.close());
 afterEach(async () => {

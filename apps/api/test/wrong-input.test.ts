@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Router } from './router.js';
+import { LONG_WRITES, Router } from './router.js';
 
 let router: Router;
 beforeAll(async () => {
-  router = await Router.start();
+  router = await Router.start(LONG_WRITES);
   await router.rest('PUT', '/ip/address', { address: '10.0.0.1/24', interface: 'ether1' });
 });
 afterAll(() => router.close());

@@ -15,7 +15,10 @@ import type { ChecksByMenu } from './menu-checks.js';
 import { refuseDanglingReferences } from './referential-integrity.js';
 import { type Author, confirmed, type StoredConfig, writeRevision } from './revision-storage.js';
 
-/** Time limit of each part of a write, ms: waiting for earlier writes, preparing and activating; preparing gets more for each row. */
+/**
+ * Default time limit of each part of a write, ms: waiting for earlier writes, preparing and activating; preparing gets more
+ * for each row.
+ */
 const WAIT_MS = 5_000;
 /** More time for the agent to prepare a configuration, ms for each row of it. */
 const PREPARE_MS_PER_ROW = 0.2;
@@ -28,9 +31,9 @@ export interface Log {
   error(message: string): void;
 }
 
-/** Time limit for the agent to prepare a configuration, ms. */
-const prepareMs = (snapshot: StoredSnapshot): number =>
-  WAIT_MS + PREPARE_MS_PER_ROW * [...snapshot.values()].reduce((sum, rows) => sum + rows.length, 0);
+/** Time that the agent gets to prepare a configuration because of its size, ms. */
+const sizeMs = (snapshot: StoredSnapshot): number =>
+  PREPARE_MS_PER_ROW * [...snapshot.values()].reduce((sum, rows) => sum + rows.length, 0);
 
 /** Current offset of the router's clock from UTC, seconds. */
 const utcOffsetS = (): number => -60 * new Date().getTimezoneOffset();
@@ -94,6 +97,8 @@ export class ConfigStore {
     stored: StoredConfig,
     menus: ChecksAndCompiler,
     watch?: DatabaseWatch,
+    /** Time limit of each part of a write, ms. */
+    private readonly waitMs = WAIT_MS,
   ) {
     this.checks = menus.checks;
     this.#compile = menus.compile;
@@ -211,7 +216,7 @@ export class ConfigStore {
    * @param undoes the revision that the edit undoes
    */
   revise<T>(author: Author, summary: Summary<T>, edit: Edit<T>, undoes?: number): Promise<Revised<T>> {
-    const deadline = performance.now() + WAIT_MS;
+    const deadline = performance.now() + this.waitMs;
     const change = async (): Promise<Revised<T>> => {
       if (this.#closed) throw errors.stopping();
       author.confirm?.();
@@ -234,7 +239,7 @@ export class ConfigStore {
       refuseBreakingOtherRules(this.checks, changes, invalid, snapshot);
       const revision = this.#revision + 1;
       this.#watch?.refuseIfFaulty();
-      const token = await this.#prepare(revision, compiled.config, prepareMs(snapshot), waitedMs);
+      const token = await this.#prepare(revision, compiled.config, this.waitMs + sizeMs(snapshot), waitedMs);
       const text = typeof summary === 'string' ? summary : summary(result, changes);
       const digest = digestOf(compiled.config);
       let by: Author;
@@ -244,7 +249,7 @@ export class ConfigStore {
         const revisionRow = { number: revision, author: by, summary: text, sha256: digest, changes, undoes, lastId };
         await writeRevision(this.#writer, revisionRow);
       } catch (error) {
-        await this.#agent.request({ op: 'discard', token }, WAIT_MS).catch(() => undefined);
+        await this.#agent.request({ op: 'discard', token }, this.waitMs).catch(() => undefined);
         throw this.#watch?.recordError(error) ?? error;
       }
       this.#snapshot = snapshot;
@@ -257,7 +262,7 @@ export class ConfigStore {
       this.#events.emit('commit', committed);
       return { result, revision };
     };
-    const waitLimit = { ms: WAIT_MS, error: () => errors.busy(WAIT_MS) };
+    const waitLimit = { ms: this.waitMs, error: () => errors.busy(this.waitMs) };
     return this.#mutex.run(change, waitLimit, author.name);
   }
 
@@ -284,7 +289,7 @@ export class ConfigStore {
     for (let silent = false; ; ) {
       const left = deadline - performance.now();
       if (left <= 0 || !(await this.#sync.connected(left))) {
-        throw silent ? errors.agentSilent(WAIT_MS) : errors.agentUnavailable();
+        throw silent ? errors.agentSilent(this.waitMs) : errors.agentUnavailable();
       }
       try {
         await this.#sync.reconcile(deadline);
@@ -332,9 +337,9 @@ export class ConfigStore {
 
   /** Activates a stored revision. An agent that crashes meanwhile gets the revision when it reconnects. */
   async #activate(token: number, revision: number): Promise<void> {
-    const deadline = performance.now() + WAIT_MS;
+    const deadline = performance.now() + this.waitMs;
     try {
-      this.#sync.setActive(await this.#agent.request({ op: 'activate', token }, WAIT_MS));
+      this.#sync.setActive(await this.#agent.request({ op: 'activate', token }, this.waitMs));
     } catch (error) {
       this.#log.warn(`revision ${revision} is stored but not yet active: ${String(error)}`);
       this.#sync.markUncertain();
