@@ -98,13 +98,13 @@ impl ProtocolState {
             // A SYN-ACK without a SYN before it is invalid, also with loose tracking, as in Linux's table.
             SegmentKind::Ack | SegmentKind::SynAck | SegmentKind::Fin | SegmentKind::Rst => return None,
         };
-        let mut tracker = Self { state, ..Self::default() };
+        let mut protocol_state = Self { state, ..Self::default() };
         let window = u32::from(segment.window).max(1);
-        let [sender, receiver] = &mut tracker.sides;
+        let [sender, receiver] = &mut protocol_state.sides;
         sender.end = segment.end();
         sender.max_win = window;
         sender.max_end = sender.end;
-        let [sends, receives] = &mut tracker.traits;
+        let [sends, receives] = &mut protocol_state.traits;
         if segment.has(flag::SYN) {
             sends.read_options(&segment.options);
         }
@@ -121,8 +121,8 @@ impl ProtocolState {
                 side.flags |= SACK | PICKED_UP;
             }
         }
-        tracker.remember(Direction::Original, segment);
-        Some(tracker)
+        protocol_state.remember(Direction::Original, segment);
+        Some(protocol_state)
     }
 
     /// An established connection whose sequence numbers and windows are unknown: they are taken from the next segment of
@@ -149,14 +149,14 @@ impl ProtocolState {
     /// A connection from the journal: as [`Self::with_unknown_windows`], but its first segment may be forged, so that a
     /// FIN or RST does not count before data.
     pub fn restored() -> Self {
-        let mut tracker = Self::with_unknown_windows();
-        for side in &mut tracker.traits {
+        let mut protocol_state = Self::with_unknown_windows();
+        for side in &mut protocol_state.traits {
             side.flags |= RESTORED;
         }
-        tracker
+        protocol_state
     }
 
-    /// The tracker of an ICMP connection, which holds type and code of the first message.
+    /// The state of an ICMP connection, which holds type and code of the first message.
     pub(in crate::flow::conntrack) fn of_icmp(icmp_type: u8, code: u8) -> Self {
         Self { last: u16::from_be_bytes([icmp_type, code]), ..Self::default() }
     }
@@ -180,7 +180,7 @@ impl ProtocolState {
     }
 
     /// Tracks an acknowledgement or a FIN within the window of a side that has sent before: nearly all segments that
-    /// complete a handshake or close a connection. The result is that of [`Self::track_any`], which also copies the tracker
+    /// complete a handshake or close a connection. The result is that of [`Self::track_any`], which also copies the state
     /// so that it can be restored. `false`, with nothing changed, for any other segment.
     #[inline]
     fn track_in_window(
@@ -337,7 +337,7 @@ impl ProtocolState {
             State::FinWait | State::CloseWait | State::LastAck | State::TimeWait | State::Close
         );
         let plain = (closes && self.state == State::Established) || closing;
-        // Under these conditions only an accepted segment changes the tracker.
+        // Under these conditions only an accepted segment changes the state.
         if !plain || segment.has(flag::SYN) || self.may_be_answered() {
             return false;
         }

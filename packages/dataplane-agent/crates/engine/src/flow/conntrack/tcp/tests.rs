@@ -34,21 +34,21 @@ proptest! {
     ) {
         let timeouts = Timeouts::new(&Tracking { liberal_tcp_tracking: liberal, ..Tracking::default() });
         let mut opened = stream.into_iter();
-        let Some(mut tracker) = opened.find_map(|(_, segment)| ProtocolState::open(&segment, &timeouts)) else {
+        let Some(mut protocol_state) = opened.find_map(|(_, segment)| ProtocolState::open(&segment, &timeouts)) else {
             return Ok(());
         };
         for (reply, segment) in opened {
             let direction = if reply { Direction::Reply } else { Direction::Original };
-            let mut whole = tracker;
+            let mut whole = protocol_state;
             let expected = segment.kind().map_or(SegmentOutcome::Invalid, |kind| {
                 let transition = transition(whole.state, direction, kind);
                 whole.track_any(direction, &segment, (kind, transition), &timeouts)
             });
-            prop_assert_eq!(tracker.track(direction, &segment, &timeouts), expected, "{:?}", segment);
-            prop_assert_eq!(&tracker, &whole, "{:?}", segment);
+            prop_assert_eq!(protocol_state.track(direction, &segment, &timeouts), expected, "{:?}", segment);
+            prop_assert_eq!(&protocol_state, &whole, "{:?}", segment);
             if expected == SegmentOutcome::Reopened {
                 match ProtocolState::open(&segment, &timeouts) {
-                    Some(anew) => tracker = anew,
+                    Some(anew) => protocol_state = anew,
                     None => return Ok(()),
                 }
             }

@@ -137,13 +137,17 @@ fn tcp_reset_belongs_to_a_connection_whose_peer_has_not_been_seen() {
         (2, flag::RST, 5000, SegmentOutcome::Accepted),
         (2, flag::RST, 5000_u32.wrapping_add(1 << 31), SegmentOutcome::Invalid),
     ] {
-        let mut tracker = ProtocolState::with_unknown_windows();
+        let mut protocol_state = ProtocolState::with_unknown_windows();
         for index in 0..seen {
-            let taken = tracker.track(Direction::Original, &data(4000 + index * 1000), &timeouts);
+            let taken = protocol_state.track(Direction::Original, &data(4000 + index * 1000), &timeouts);
             assert_eq!(taken, SegmentOutcome::Accepted);
         }
         let reset = segment(flags, seq, 3_000_050_000, 0);
-        assert_eq!(tracker.track(Direction::Original, &reset, &timeouts), outcome, "{seen} {flags} {seq}");
+        assert_eq!(
+            protocol_state.track(Direction::Original, &reset, &timeouts),
+            outcome,
+            "{seen} {flags} {seq}"
+        );
     }
 }
 
@@ -164,11 +168,12 @@ fn tcp_mid_stream_is_picked_up_only_when_loose() {
 
 #[test]
 fn tcp_one_way_pick_up_survives_unseen_answers() {
-    let mut tracker = ProtocolState::open(&segment(flag::ACK, 1000, 500, 100), &Timeouts::default()).unwrap();
+    let mut protocol_state =
+        ProtocolState::open(&segment(flag::ACK, 1000, 500, 100), &Timeouts::default()).unwrap();
     for step in 1..50u32 {
         let segment = segment(flag::ACK, 1000 + step * 100, 500 + step * 100_000, 100);
         assert_eq!(
-            tracker.track(Direction::Original, &segment, &Timeouts::default()),
+            protocol_state.track(Direction::Original, &segment, &Timeouts::default()),
             SegmentOutcome::Accepted,
             "{step}"
         );
