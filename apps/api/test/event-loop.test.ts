@@ -173,7 +173,7 @@ describe('the event loop goes on', () => {
       200,
       'POST',
       `/rest${ENTRY}/print`,
-      { '.query': many(16, (n) => `<address=12.0.0.${n}`), 'count-only': '' },
+      { '.query': many(4, (n) => `<address=12.0.0.${n}`), 'count-only': '' },
     ],
     [
       'a query of too many ranges',
