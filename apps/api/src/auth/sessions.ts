@@ -27,7 +27,7 @@ export class Sessions {
   readonly #ended: ((key: string) => void)[] = [];
   /** Ended sessions that could not be deleted from the database yet. */
   readonly #left = new Set<string>();
-  #again: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
 
   private constructor(db: Database) {
     this.#db = db;
@@ -103,19 +103,19 @@ export class Sessions {
   /** Retries the deletion of ended sessions. */
   async close(): Promise<void> {
     if (this.#left.size > 0) await this.#forgetLeft();
-    clearTimeout(this.#again);
+    clearTimeout(this.#retryTimer);
   }
 
   /** Deletes ended sessions from the database that could not be deleted before. */
   async #forgetLeft(): Promise<void> {
-    clearTimeout(this.#again);
+    clearTimeout(this.#retryTimer);
     const keys = [...this.#left];
     try {
       await this.#db.session.deleteMany({ where: { tokenHash: { in: keys } } });
       for (const key of keys) this.#left.delete(key);
     } catch (error) {
       unlessFault(error);
-      this.#again = setTimeout(() => void this.#forgetLeft().catch(() => undefined), RETRY_MS).unref();
+      this.#retryTimer = setTimeout(() => void this.#forgetLeft().catch(() => undefined), RETRY_MS).unref();
     }
   }
 

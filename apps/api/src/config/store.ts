@@ -123,11 +123,11 @@ export class ConfigStore {
    * fails.
    */
   keepAgentSynced(onSynced: () => Promise<void>): void {
-    let again: NodeJS.Timeout | undefined;
+    let retryTimer: NodeJS.Timeout | undefined;
     let followed = true;
     let logged = '';
     const reconcile = () => {
-      clearTimeout(again);
+      clearTimeout(retryTimer);
       this.#mutex
         .run(() => this.#sync.reconcile())
         .then(async () => {
@@ -146,13 +146,14 @@ export class ConfigStore {
     };
     // The cause may be temporary: a full disk, a lost worker.
     const later = () => {
-      clearTimeout(again);
+      clearTimeout(retryTimer);
       const wanted = ['behind', 'refused'].includes(this.#sync.state) || !followed;
-      if (wanted && this.#agent.hello !== undefined && !this.#closed) again = setTimeout(reconcile, RETRY_MS).unref();
+      if (wanted && this.#agent.hello !== undefined && !this.#closed)
+        retryTimer = setTimeout(reconcile, RETRY_MS).unref();
     };
     this.#scheduleReconcile = later;
     this.#agent.onUp(reconcile);
-    this.#agent.onDown(() => clearTimeout(again));
+    this.#agent.onDown(() => clearTimeout(retryTimer));
     if (this.#agent.hello !== undefined) reconcile();
   }
 

@@ -118,7 +118,7 @@ export class TcpLog extends RemoteLog {
   readonly #waiting: string[] = [];
   #socket: Socket | undefined;
   #isConnected = false;
-  #again: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
 
   protected override isFull(): boolean {
@@ -128,12 +128,12 @@ export class TcpLog extends RemoteLog {
   protected override enqueue(line: string): void {
     this.#waiting.push(this.#framed(line));
     if (this.#socket !== undefined) this.#send();
-    else if (this.#again === undefined) this.#connect();
+    else if (this.#retryTimer === undefined) this.#connect();
   }
 
   override async close(): Promise<void> {
     this.isClosed = true;
-    clearTimeout(this.#again);
+    clearTimeout(this.#retryTimer);
     const socket = this.#socket;
     if (socket === undefined) return;
     if (!this.#isConnected) socket.destroy();
@@ -186,8 +186,8 @@ export class TcpLog extends RemoteLog {
         `${this.serverText()} cannot be reached: ${why}; ${MAX_WAITING} messages wait for it, and more are dropped`,
       );
     }
-    this.#again = setTimeout(() => {
-      this.#again = undefined;
+    this.#retryTimer = setTimeout(() => {
+      this.#retryTimer = undefined;
       if (this.#waiting.length > 0) this.#connect();
     }, this.#retryMs).unref();
     this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
