@@ -1048,9 +1048,9 @@ export type ReplyBody =
       'now-ns': number;
       op: 'token-bucket';
       /**
-       * Packed [`TokenBucketRecord`](super::record::TokenBucketRecord)s, oldest first, of the last 4,096 milliseconds at
-       * most; those in which nothing passed, came or waited are left out. Several workers may each have a record of
-       * one millisecond, which add up. Of a tree's node only the first of the two parts is used.
+       * Packed [`TokenBucketRecord`](super::record::TokenBucketRecord)s, oldest first, of the last 4,096
+       * milliseconds at most; those in which nothing passed, came or waited are left out. Several workers may each
+       * have a record of one millisecond, which add up. Of a tree's node only the first of the two parts is used.
        */
       records: Uint8Array;
     }
@@ -2428,8 +2428,8 @@ export interface WorkerStats {
    */
   'handover-packets': number;
   /**
-   * TCP segments with data, SYN or FIN that began below the highest sequence number that their connection had sent in
-   * their direction before: overtaken on their way, or sent again. Only of tracked connections.
+   * TCP segments with data, SYN or FIN that began below the highest sequence number that their connection had sent
+   * in their direction before: overtaken on their way, or sent again. Only of tracked connections.
    */
   'out-of-order-packets': number;
   /**

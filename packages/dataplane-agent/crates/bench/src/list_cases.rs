@@ -110,8 +110,8 @@ fn update(changing: &Changing, shared: &Shared, prefix_len: u8) -> Result<(), St
     })
 }
 
-/// Established flows that depend on what a list holds, while another core changes entries of that list that concern none
-/// of them: single addresses, then networks. The worse of both counts.
+/// Established flows that depend on what a list holds, while another core changes entries of that list that concern
+/// none of them: single addresses, then networks. The worse of both counts.
 pub fn list_updates(windows: usize) -> Result<CaseResult, String> {
     let mut parts = Vec::new();
     for (entries, prefix_len) in [("addresses", 32), ("/24 networks", 24)] {

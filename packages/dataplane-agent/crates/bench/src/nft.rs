@@ -18,8 +18,8 @@ pub fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The `forward` and `srcnat` chains of a configuration, and what its queues need, as one nft table; empty without rules, so that
-/// the kernel hooks nothing. Interfaces are matched by name. Each rule counts, as the agent's do.
+/// The `forward` and `srcnat` chains of a configuration, and what its queues need, as one nft table; empty without
+/// rules, so that the kernel hooks nothing. Interfaces are matched by name. Each rule counts, as the agent's do.
 /// Fails on what the bench's scenarios do not use.
 pub fn ruleset(config: &DataplaneConfig) -> Result<String, String> {
     if config.filter.is_empty() && config.nat.is_empty() && config.simple_queues.is_empty() {

@@ -106,8 +106,8 @@ pub fn latency(windows: usize) -> Result<CaseResult, String> {
     Ok(CaseResult { unit: "packets per second, one at a time", ours_ns, baseline_ns, details })
 }
 
-/// Time that a worker stands still to take over a configuration in which one of 25,000 queues has another limit, against
-/// one in which a rule is another one.
+/// Time that a worker stands still to take over a configuration in which one of 25,000 queues has another limit,
+/// against one in which a rule is another one.
 pub fn swap_25k(windows: usize) -> Result<CaseResult, String> {
     /// Windows of other cases that stand for one configuration here, which takes some ms to build.
     const WINDOWS: usize = 5;

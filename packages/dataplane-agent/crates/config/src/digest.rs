@@ -1,9 +1,9 @@
 //! A digest of a configuration that the API and the agent compute alike: what is in force is what is wanted when both
 //! have the same.
 //!
-//! A *row* is a member of a list of the configuration, or a single menu. Its hash is the first half of the SHA-256 of its
-//! JSON, with the members of objects in the order of their names and without those that are `null`, `false` or `[]`,
-//! so that what is written and what is left out are the same.
+//! A *row* is a member of a list of the configuration, or a single menu. Its hash is the first half of the SHA-256 of
+//! its JSON, with the members of objects in the order of their names and without those that are `null`, `false` or
+//! `[]`, so that what is written and what is left out are the same.
 //!
 //! The hash of a *section*, which is a list, is made modulo 2^128 of what each row brings: its own hash, and one of its
 //! link to the row before it. So it says what rows there are and in which order, and one row that is inserted or

@@ -1,4 +1,5 @@
-//! All tests of the crate from outside, as one program: each program would compile reading and writing configurations anew.
+//! All tests of the crate from outside, as one program: each program would compile reading and writing configurations
+//! anew.
 
 mod digest;
 mod format;

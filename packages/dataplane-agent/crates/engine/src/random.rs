@@ -1,5 +1,5 @@
-//! SplitMix64, a generator of 64-bit numbers whose state is a counter (Steele, Lea, Flood: "Fast splittable pseudorandom
-//! number generators", 2014).
+//! SplitMix64, a generator of 64-bit numbers whose state is a counter (Steele, Lea, Flood: "Fast splittable
+//! pseudorandom number generators", 2014).
 
 /// The step of the counter, 2⁶⁴ divided by the golden ratio.
 pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,5 +1,5 @@
-//! The tables that all workers of a process share: neighbours, routes, address lists, flow directory, queues. None is locked
-//! on the fast path.
+//! The tables that all workers of a process share: neighbours, routes, address lists, flow directory, queues. None is
+//! locked on the fast path.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;

@@ -1,5 +1,5 @@
-//! A tree below an interface whose port takes nothing for a while: its leaves wait without sending, share by what they are
-//! guaranteed when it goes on, and never exceed rate and bucket, in windows of 1 ms, 10 ms and 1 s.
+//! A tree below an interface whose port takes nothing for a while: its leaves wait without sending, share by what they
+//! are guaranteed when it goes on, and never exceed rate and bucket, in windows of 1 ms, 10 ms and 1 s.
 
 use std::collections::BTreeMap;
 

@@ -248,8 +248,8 @@ impl Scene {
 #[test]
 fn in_any_order_of_events_nothing_is_lost_overtaken_or_owned_twice() {
     let (mut handed_over, mut in_directory, mut out) = (0, 0, 0);
-    // What was found once: packets that left a queue with its configuration and met a full one were counted as dropped only
-    // when later packets came.
+    // What was found once: packets that left a queue with its configuration and met a full one were counted as dropped
+    // only when later packets came.
     for seed in tollway_testkit::seeds(60).chain([51_311_967_141_652]) {
         let workers = [2, 3, 4, 8][seed as usize % 4];
         let mut scene = Scene::new(seed, workers);

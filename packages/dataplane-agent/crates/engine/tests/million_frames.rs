@@ -179,8 +179,8 @@ fn a_million_frames(seed: u64) {
     println!("in a flow {in_flow}");
     assert!(in_flow >= FRAMES / 5, "too few belong to a flow");
     assert!(fast > 10_000, "too few take the fast path");
-    // All but a few reasons must have fired, or the frames are not wild enough: 23 do so more than a dozen times with any
-    // seed, others now and then.
+    // All but a few reasons must have fired, or the frames are not wild enough: 23 do so more than a dozen times with
+    // any seed, others now and then.
     let reasons = stats.drops.iter().filter(|&&count| count != 0).count();
     assert!(reasons >= 23, "only {reasons} reasons for a drop");
 }

@@ -1,11 +1,11 @@
 //! The order of the modules. `lib.rs` declares them from the bottom up, as does `pipeline/mod.rs`: a module uses those
-//! declared before it and none after it. In no folder do modules, each with all that is in it, use each other in a circle;
-//! a folder's own file and what is in the folder may. No stage uses another.
+//! declared before it and none after it. In no folder do modules, each with all that is in it, use each other in a
+//! circle; a folder's own file and what is in the folder may. No stage uses another.
 
 use tollway_testkit::Modules;
 
-/// A tracked protocol is a file that implements `Protocol` and a row of the table beside that, so that the one names the
-/// other. Of a connection its file reads the hot state, which holds the tracker of TCP.
+/// A tracked protocol is a file that implements `Protocol` and a row of the table beside that, so that the one names
+/// the other. Of a connection its file reads the hot state, which holds the tracker of TCP.
 const EXCEPTIONS: [[&str; 3]; 6] = [
     ["flow/conntrack", "generic", "protocol"],
     ["flow/conntrack", "icmp", "protocol"],

@@ -195,8 +195,8 @@ fn tcp(flags: u8, seq: u32, ack: u32) -> PacketBuilder {
     PacketBuilder::ipv4(HOST, SERVER).tcp(4000, 80, flags, seq, ack)
 }
 
-/// A segment of an established connection ends it, since its peer would refuse it from another address. It does not leave
-/// untranslated.
+/// A segment of an established connection ends it, since its peer would refuse it from another address. It does not
+/// leave untranslated.
 #[test]
 fn a_segment_that_is_no_syn_does_not_pass() {
     for flags in [tcp_flag::FIN | tcp_flag::ACK, tcp_flag::ACK] {

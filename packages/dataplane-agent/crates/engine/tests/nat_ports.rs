@@ -338,8 +338,8 @@ fn two_forwards_to_one_service_do_not_share_a_reply_tuple() {
     }
 }
 
-/// To a service of the LAN by the outside address, from the LAN: the answers come as from another port than the flow went
-/// to, so that they are steered to another worker than it. Its port is kept all the same, as long as it is free.
+/// To a service of the LAN by the outside address, from the LAN: the answers come as from another port than the flow
+/// went to, so that they are steered to another worker than it. Its port is kept all the same, as long as it is free.
 #[test]
 fn a_flow_that_is_translated_at_both_ends_keeps_its_port() {
     let config = config()

@@ -148,8 +148,8 @@ struct Run {
     router: Router,
     sent: u64,
     out: u64,
-    /// Number of the last packet of a flow. Of whom it is counts too: an outside address and port may be given to another
-    /// sender while packets of the one who had it before still wait in a queue.
+    /// Number of the last packet of a flow. Of whom it is counts too: an outside address and port may be given to
+    /// another sender while packets of the one who had it before still wait in a queue.
     last: BTreeMap<(u8, u32, u16), u16>,
 }
 

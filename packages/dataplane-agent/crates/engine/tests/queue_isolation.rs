@@ -1,5 +1,5 @@
-//! One of 25,000 simple queues is edited and another one removed: what the others send, and when, stays what it was to the
-//! nanosecond.
+//! One of 25,000 simple queues is edited and another one removed: what the others send, and when, stays what it was to
+//! the nanosecond.
 
 use std::collections::BTreeMap;
 

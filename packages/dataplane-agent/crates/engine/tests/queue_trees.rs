@@ -1,5 +1,5 @@
-//! Trees of queues of every kind, over several workers, that change while packets wait: no packet is lost or doubled, no
-//! flow is reordered, and counters add up.
+//! Trees of queues of every kind, over several workers, that change while packets wait: no packet is lost or doubled,
+//! no flow is reordered, and counters add up.
 
 use std::collections::BTreeMap;
 
@@ -344,8 +344,8 @@ fn no_packet_is_lost_or_doubled_and_no_flow_reordered() {
 #[test]
 fn workers_that_take_over_a_change_one_after_the_other_reorder_no_flow() {
     let (mut out, mut waited) = (0, 0);
-    // What was found once: a row that came back while its worker still had it, and a change to trees of queues from none while
-    // the change before it was under way.
+    // What was found once: a row that came back while its worker still had it, and a change to trees of queues from
+    // none while the change before it was under way.
     for seed in tollway_testkit::seeds(40).chain([528, 5834]) {
         let done = std::panic::catch_unwind(|| run_apart(seed, false));
         let (passed, most) = done.unwrap_or_else(|_| panic!("seed {seed}"));

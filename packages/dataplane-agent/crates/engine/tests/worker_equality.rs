@@ -87,8 +87,8 @@ fn config(random: &mut Random) -> (RouterConfig, bool) {
             .nat("srcnat", rule().out_interface(2).masquerade())
     };
     let translation = random.below(5);
-    // Flows whose destination port changes move to the worker of their answers. Their packets take a longer way there than
-    // the answers, so that those which arrive together have no order among each other.
+    // Flows whose destination port changes move to the worker of their answers. Their packets take a longer way there
+    // than the answers, so that those which arrive together have no order among each other.
     ordered |= translation == 4;
     let config = match translation {
         0 => config,

@@ -204,8 +204,8 @@ impl Claim {
         Ok(())
     }
 
-    /// A claimed netdev and its guard are identified by name: renames it back if it has another name in `links`. Returns the
-    /// other one.
+    /// A claimed netdev and its guard are identified by name: renames it back if it has another name in `links`.
+    /// Returns the other one.
     ///
     /// # Errors
     /// When it cannot be renamed, or the chain cannot be installed again.
@@ -263,8 +263,8 @@ impl Claim {
         Ok(mtu)
     }
 
-    /// Restores the guard of claimed netdevs that are there, if a notification says that it may have been removed. Returns
-    /// the netdevs whose chain was missing.
+    /// Restores the guard of claimed netdevs that are there, if a notification says that it may have been removed.
+    /// Returns the netdevs whose chain was missing.
     ///
     /// # Errors
     /// When it cannot be restored, or netlink does not answer; the rest is tried all the same.

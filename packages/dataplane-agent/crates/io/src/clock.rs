@@ -32,8 +32,8 @@ pub fn wall_ms() -> u64 {
 ///
 /// A thread may be migrated to another core between two readings. The virtual counter is the same on all cores. So in
 /// effect is an invariant TSC that is synchronised between cores, which Linux checks before it uses it as its clock
-/// source. Otherwise a step back counts as zero, since differences saturate, and a step forward is deducted from the busy
-/// time when that is compared with the CPU clock.
+/// source. Otherwise a step back counts as zero, since differences saturate, and a step forward is deducted from the
+/// busy time when that is compared with the CPU clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tsc;
 

@@ -40,7 +40,8 @@ pub fn run(program: &str, arguments: &[&str], input: &str) -> Result<String, Com
     let output = thread::scope(|scope| {
         if let Some(mut stdin) = stdin {
             // Written by a thread while the output is read: a program that writes much before it has read all would
-            // block, and so would a writer that does not read. One that stops reading gives the reason on its standard error.
+            // block, and so would a writer that does not read. One that stops reading gives the reason on its standard
+            // error.
             let write = move || drop(stdin.write_all(input.as_bytes()));
             thread::Builder::new().spawn_scoped(scope, write)?;
         }

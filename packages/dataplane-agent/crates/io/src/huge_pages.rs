@@ -1,8 +1,8 @@
 //! Huge pages for tables: a global allocator.
 //!
-//! A table of some ten thousand connections is spread over thousands of 4 KiB pages, more than the TLB has entries; every
-//! packet of a random flow then costs page walks. The engine allocates its tables as plain vectors, so the process's
-//! allocator maps large allocations on huge pages.
+//! A table of some ten thousand connections is spread over thousands of 4 KiB pages, more than the TLB has entries;
+//! every packet of a random flow then costs page walks. The engine allocates its tables as plain vectors, so the
+//! process's allocator maps large allocations on huge pages.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;

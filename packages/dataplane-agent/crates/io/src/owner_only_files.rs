@@ -4,8 +4,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Creates an empty file of mode 0600 to be written, in place of what has this name: a truncated file would keep its mode,
-/// and processes that have it open could go on reading.
+/// Creates an empty file of mode 0600 to be written, in place of what has this name: a truncated file would keep its
+/// mode, and processes that have it open could go on reading.
 ///
 /// # Errors
 /// When the file system refuses, or a folder has this name.

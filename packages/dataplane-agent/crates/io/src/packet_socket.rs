@@ -1,9 +1,11 @@
-//! A packet socket, shared by two threads: the worker that receives from it, and the control thread that watches its ring.
+//! A packet socket, shared by two threads: the worker that receives from it, and the control thread that watches its
+//! ring.
 //!
 //! The kernel writes a virtio-net header before it passes a slot of a ring to user space. A frame whose kind of
-//! segmentation such a header cannot express (SCTP, IP fragments; datagrams before Linux 6.2) is dropped, but the kernel
-//! keeps the slot, and from then on finds the ring full: every frame is dropped, and no reader can change that
-//! (`tpacket_rcv` in net/packet/af_packet.c, since Linux 5.6). Read from the socket's queue, only that frame is dropped.
+//! segmentation such a header cannot express (SCTP, IP fragments; datagrams before Linux 6.2) is dropped, but the
+//! kernel keeps the slot, and from then on finds the ring full: every frame is dropped, and no reader can change that
+//! (`tpacket_rcv` in net/packet/af_packet.c, since Linux 5.6). Read from the socket's queue, only that frame is
+//! dropped.
 
 use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};

@@ -68,8 +68,8 @@ impl PartitionSize {
         self.heads.min(Self::WORKER.heads)
     }
 
-    /// Address space of the partition, bytes. Memory is allocated for what frames have used, and for what AF_XDP sockets
-    /// have registered.
+    /// Address space of the partition, bytes. Memory is allocated for what frames have used, and for what AF_XDP
+    /// sockets have registered.
     pub fn bytes(self) -> usize {
         span(self.umem_heads(), HEAD_CHUNK)
             + span(self.heads - self.umem_heads(), HEAD_CHUNK)

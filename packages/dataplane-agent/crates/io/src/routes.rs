@@ -180,7 +180,8 @@ struct NextHop {
     foreign_gateway: bool,
 }
 
-/// The next hops in the value of an `RTA_MULTIPATH`: `rtnexthop`s, each with its attributes, on boundaries of four bytes.
+/// The next hops in the value of an `RTA_MULTIPATH`: `rtnexthop`s, each with its attributes, on boundaries of four
+/// bytes.
 #[derive(Clone)]
 struct NextHops<'a> {
     rest: &'a [u8],

@@ -8,8 +8,8 @@ use loom::sync::atomic::{AtomicBool, Ordering, fence};
 #[cfg(not(feature = "loom"))]
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-/// Whether a thread sleeps. The sleeper sets the flag and then checks its queues a last time; a producer writes to a queue
-/// and then reads the flag. Of the two at least one sees what the other wrote, so no wake-up is lost.
+/// Whether a thread sleeps. The sleeper sets the flag and then checks its queues a last time; a producer writes to a
+/// queue and then reads the flag. Of the two at least one sees what the other wrote, so no wake-up is lost.
 #[derive(Debug)]
 pub struct SleepFlag(AtomicBool);
 

@@ -4,8 +4,8 @@
 //! a hint does not. So the line of one packet can be on its way while others are worked on.
 //!
 //! What it is worth, with the hints and with nothing in their place, in turns on a busy Zen 3 (November 2026): 56 ns a
-//! packet instead of some 250 in `engine/stateful-64k`, 74 instead of some 270 in `engine/stateful-1m`. Stateless routing
-//! has nothing but the frames to ask for and is better off without: 48 ns instead of 43 in `engine/route-900k`.
+//! packet instead of some 250 in `engine/stateful-64k`, 74 instead of some 270 in `engine/stateful-1m`. Stateless
+//! routing has nothing but the frames to ask for and is better off without: 48 ns instead of 43 in `engine/route-900k`.
 
 /// Prefetches the cache line in which a value begins, to read it. Only a hint: it has no effect where the processor has
 /// no such instruction, or no room.

@@ -96,8 +96,8 @@ impl Modules {
         text
     }
 
-    /// Writes the [chart](Self::chart) of the crate into the folder that the environment variable `TOLLWAY_GRAPH` names,
-    /// if it names one.
+    /// Writes the [chart](Self::chart) of the crate into the folder that the environment variable `TOLLWAY_GRAPH`
+    /// names, if it names one.
     ///
     /// # Panics
     /// If it cannot be written.

@@ -1,8 +1,9 @@
 //! How many cases random tests run, and from which seed.
 //!
 //! `cargo test` runs the same cases each time. `npm run soak` sets `TOLLWAY_SOAK` to how many times as many to run, and
-//! `PROPTEST_RNG_SEED`, which proptest reads too, to a fresh seed. Every property test says by [`cases`] how many it runs,
-//! 256 where it has no reason for another number: with `PROPTEST_CASES` all would run the same number, whatever one takes.
+//! `PROPTEST_RNG_SEED`, which proptest reads too, to a fresh seed. Every property test says by [`cases`] how many it
+//! runs, 256 where it has no reason for another number: with `PROPTEST_CASES` all would run the same number, whatever
+//! one takes.
 
 use std::ops::Range;
 

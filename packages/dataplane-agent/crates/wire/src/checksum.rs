@@ -67,8 +67,8 @@ pub const fn no_zero(field: u16) -> u16 {
     if field == 0 { 0xffff } else { field }
 }
 
-/// Completes a partial checksum: a field, `offset` bytes behind `start`, that holds the sum of the pseudo-header gets the
-/// checksum of all bytes from `start` on. `false`, with nothing changed, when the field is not within the bytes.
+/// Completes a partial checksum: a field, `offset` bytes behind `start`, that holds the sum of the pseudo-header gets
+/// the checksum of all bytes from `start` on. `false`, with nothing changed, when the field is not within the bytes.
 pub fn complete(bytes: &mut [u8], start: u16, offset: u16) -> bool {
     let Some(summed) = bytes.get_mut(usize::from(start)..) else { return false };
     let sum = no_zero(!sum(summed));

@@ -1,5 +1,5 @@
-//! Ethernet II header (IEEE 802.3 §3). [`is_tag`] and [`network_header`] skip up to two 802.1Q or 802.1ad tags; VLAN IDs
-//! are not read.
+//! Ethernet II header (IEEE 802.3 §3). [`is_tag`] and [`network_header`] skip up to two 802.1Q or 802.1ad tags; VLAN
+//! IDs are not read.
 
 use crate::{Error, field};
 

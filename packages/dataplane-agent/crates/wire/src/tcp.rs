@@ -252,8 +252,8 @@ impl Repr {
     pub fn emit(&self, segment: &mut [u8], src: u32, dst: u32) {
         self.emit_with_options(segment, 0, src, dst);
     }
-    /// Writes the header like [`Self::emit`], with options of `options` bytes, a multiple of 4 up to 40, which must be in
-    /// place too.
+    /// Writes the header like [`Self::emit`], with options of `options` bytes, a multiple of 4 up to 40, which must be
+    /// in place too.
     pub fn emit_with_options(&self, segment: &mut [u8], options: usize, src: u32, dst: u32) {
         field::put(segment, 0, &self.src_port.to_be_bytes());
         field::put(segment, 2, &self.dst_port.to_be_bytes());

@@ -34,7 +34,8 @@ pub enum Command {
     Stats,
     /// Pack a part of a table. [`Answer::Records`].
     Dump(Dump, DumpRange),
-    /// Append the token bucket records of a queue, one a millisecond, from after the given millisecond on, to this buffer. [`Answer::Records`].
+    /// Append the token bucket records of a queue, one a millisecond, from after the given millisecond on, to this
+    /// buffer. [`Answer::Records`].
     TokenBucket(RowId, u64, Vec<u8>),
     /// Set queues' counters to zero and append the records of their values before to this buffer. [`Answer::Records`].
     ResetQueueCounters(Arc<[RowId]>, Vec<u8>),

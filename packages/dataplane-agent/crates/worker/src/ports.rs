@@ -257,8 +257,8 @@ impl Ports {
         stopped
     }
 
-    /// Whether [`Self::follow`] is to retry to open a port whose netdev is there, or to rename it: the cause of the failure
-    /// may be gone without a notification.
+    /// Whether [`Self::follow`] is to retry to open a port whose netdev is there, or to rename it: the cause of the
+    /// failure may be gone without a notification.
     pub fn retry(&mut self, now_ns: u64) -> bool {
         if self.states.iter().all(|port| port.refused.is_none()) {
             self.retry_ns = None;
@@ -316,8 +316,8 @@ impl Ports {
         }
     }
 
-    /// Reconciles the ports with the kernel's netdevs: sockets of a netdev that is gone are closed, one that is there is
-    /// opened (and claimed, if it has come back). Returns what changed.
+    /// Reconciles the ports with the kernel's netdevs: sockets of a netdev that is gone are closed, one that is there
+    /// is opened (and claimed, if it has come back). Returns what changed.
     ///
     /// # Errors
     /// When a worker is lost. A port that cannot be opened is reported as a change and stays closed.

@@ -55,8 +55,8 @@ impl RouterNamespace {
         self.namespace.name()
     }
 
-    /// Reconciles the namespace with a configuration and with the router's active routes, which depend on its links too.
-    /// Returns what failed, for the log.
+    /// Reconciles the namespace with a configuration and with the router's active routes, which depend on its links
+    /// too. Returns what failed, for the log.
     ///
     /// # Errors
     /// When a worker is lost.

@@ -243,8 +243,8 @@ fn a_damaged_configuration_gives_way_to_the_one_before() {
     }
 }
 
-/// Rules of a time of day hold from the first packet on: none opens a connection which an agent that is started again takes
-/// for another day.
+/// Rules of a time of day hold from the first packet on: none opens a connection which an agent that is started again
+/// takes for another day.
 #[test]
 fn an_agent_that_is_started_again_knows_what_time_it_is() {
     let folder = Folder::new("live-time");

@@ -1,5 +1,6 @@
 //! Frames of the pool go through queues that are too slow for them: what waits, leaves and is dropped costs
-//! no memory beyond what was reserved, nor does what is handed over to another worker. The only test here, since it counts what the whole process obtains.
+//! no memory beyond what was reserved, nor does what is handed over to another worker. The only test here, since it
+//! counts what the whole process obtains.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};

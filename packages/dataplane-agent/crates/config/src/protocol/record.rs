@@ -159,7 +159,8 @@ record! {
         icmp_type: u8,
         /// ICMP code.
         icmp_code: u8,
-        /// Why its packets are not all forwarded by the flow cache: place in the reasons of the statistics from 1, 0 when they are.
+        /// Why its packets are not all forwarded by the flow cache: place in the reasons of the statistics from 1, 0
+        /// when they are.
         slow_reason: u8,
         /// Original source address.
         src_address: PackedAddress,

@@ -114,9 +114,9 @@ pub enum ReplyBody {
     TokenBucket {
         /// Monotonic time of the answer, ns.
         now_ns: u64,
-        /// Packed [`TokenBucketRecord`](super::record::TokenBucketRecord)s, oldest first, of the last 4,096 milliseconds at
-        /// most; those in which nothing passed, came or waited are left out. Several workers may each have a record of
-        /// one millisecond, which add up. Of a tree's node only the first of the two parts is used.
+        /// Packed [`TokenBucketRecord`](super::record::TokenBucketRecord)s, oldest first, of the last 4,096
+        /// milliseconds at most; those in which nothing passed, came or waited are left out. Several workers may each
+        /// have a record of one millisecond, which add up. Of a tree's node only the first of the two parts is used.
         #[serde(with = "bytes")]
         #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
         records: Vec<u8>,

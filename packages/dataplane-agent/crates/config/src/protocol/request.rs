@@ -84,8 +84,8 @@ pub enum RequestBody {
         /// Where to.
         address: std::net::Ipv4Addr,
     },
-    /// Set queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Queues`] with the records of these queues
-    /// as they were.
+    /// Set queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Queues`] with the records of these
+    /// queues as they were.
     ResetQueueCounters {
         /// Queue rows.
         rows: Vec<RowId>,

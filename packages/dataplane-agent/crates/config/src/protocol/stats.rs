@@ -244,8 +244,8 @@ pub struct WorkerStats {
     pub thread_cpu_ns: u64,
     /// Packets that arrived by hand-over from another worker.
     pub handover_packets: u64,
-    /// TCP segments with data, SYN or FIN that began below the highest sequence number that their connection had sent in
-    /// their direction before: overtaken on their way, or sent again. Only of tracked connections.
+    /// TCP segments with data, SYN or FIN that began below the highest sequence number that their connection had sent
+    /// in their direction before: overtaken on their way, or sent again. Only of tracked connections.
     pub out_of_order_packets: u64,
     /// Connections it owns.
     pub connections: u64,

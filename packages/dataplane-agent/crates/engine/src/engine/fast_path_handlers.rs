@@ -30,8 +30,8 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
     }
 }
 
-/// Condition that keeps packets from FastTrack; `None` when nothing does. `fasttracked` is the number of connections with
-/// the mark.
+/// Condition that keeps packets from FastTrack; `None` when nothing does. `fasttracked` is the number of connections
+/// with the mark.
 pub(crate) fn fasttrack_blocked_by(snapshot: &Snapshot, fasttracked: u64) -> Option<&'static str> {
     cache_blocked_by(snapshot).or_else(|| {
         let unused = !snapshot.has_fasttrack && fasttracked == 0;

@@ -80,9 +80,9 @@ impl<F: Frame> Engine<F> {
     }
 
     /// Appends a packed record (see [`tollway_config::protocol::ReplyBody::Queues`]) for each queue
-    /// of `/queue/simple` and `/queue/tree` that has passed packets at this worker; queues that no worker has are divided
-    /// between the workers. At most `most` rows, from `from` on. Returns the row to go on from; `None` at the end. The
-    /// records of a queue from all workers add up.
+    /// of `/queue/simple` and `/queue/tree` that has passed packets at this worker; queues that no worker has are
+    /// divided between the workers. At most `most` rows, from `from` on. Returns the row to go on from; `None` at the
+    /// end. The records of a queue from all workers add up.
     pub fn queues(&self, from: RowId, most: u32, now: Now, out: &mut Vec<u8>) -> Option<RowId> {
         self.state.queues.dump(&self.snapshot.forest, from, most, now, out)
     }

@@ -16,7 +16,8 @@ pub struct EngineStats {
     pub rules: Vec<(RowId, Count)>,
     /// Packets per [`DropReason`], indexed by the reason.
     pub drops: Vec<u64>,
-    /// Packets that the flow cache did not forward, or not alone, indexed by [`crate::packet::slow_reason::SlowReason`].
+    /// Packets that the flow cache did not forward, or not alone, indexed by
+    /// [`crate::packet::slow_reason::SlowReason`].
     pub slow: Vec<u64>,
     /// Forwarded by stage `flow_cache`, without a fasttrack mark: by a cached action, or by route alone. Bytes are L3.
     pub flow_cache_forwarded: Count,
@@ -44,8 +45,8 @@ pub struct EngineStats {
     pub stages: StageTable,
     /// Packets that came from other workers.
     pub handover_packets: u64,
-    /// TCP segments with data, SYN or FIN that began below the highest sequence number that their connection had sent in
-    /// their direction before.
+    /// TCP segments with data, SYN or FIN that began below the highest sequence number that their connection had sent
+    /// in their direction before.
     pub out_of_order: u64,
     /// Frames now held inside (unresolved neighbours, fragments without their first one, queues).
     pub held: u64,

@@ -74,8 +74,8 @@ impl PortSpace {
 /// A range of ports in a space: the space, first and last port.
 type PoolKey = (PortSpace, u16, u16);
 
-/// A map of the free ports of a range that one worker may allocate. Only that worker writes; others only read whether any
-/// port is free.
+/// A map of the free ports of a range that one worker may allocate. Only that worker writes; others only read whether
+/// any port is free.
 #[derive(Debug)]
 pub struct FreePorts {
     range: PortRange,
@@ -308,8 +308,8 @@ impl SharedFreePorts {
         ports
     }
 
-    /// A worker other than `worker` that may have a free port for a reply tuple: one whose map has a free port, or that has
-    /// no map. `start` selects the worker that is tried first.
+    /// A worker other than `worker` that may have a free port for a reply tuple: one whose map has a free port, or that
+    /// has no map. `start` selects the worker that is tried first.
     pub fn worker_with_free_port(
         &self,
         reply: &Tuple,

@@ -21,8 +21,8 @@ const ALL_ERRORS_BURST: u64 = 50;
 /// The times of the last ICMP errors, by target and of all together.
 #[derive(Debug)]
 pub(crate) struct IcmpErrorRate {
-    /// Per slot: upper half the target, lower half the time in ms at which its next error is due. Targets that share a slot
-    /// replace each other.
+    /// Per slot: upper half the target, lower half the time in ms at which its next error is due. Targets that share a
+    /// slot replace each other.
     targets: Box<[AtomicU64]>,
     /// When the next error to any target is due, ns.
     all_due: AtomicU64,

@@ -179,8 +179,8 @@ impl<F> WorkerState<F> {
 
 const NEXT_HOPS: usize = 1024;
 
-/// The worker's cache of the adjacencies of next hops, so that the shared table is locked only for the first packet to a
-/// next hop.
+/// The worker's cache of the adjacencies of next hops, so that the shared table is locked only for the first packet to
+/// a next hop.
 #[derive(Debug)]
 pub struct AdjacencyCache(Box<[(NeighborKey, AdjacencyId)]>);
 

@@ -57,8 +57,8 @@ pub const UNOWNED: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Leaf>() == 64);
 
-/// The part of a leaf that is accessed when packets wait, once a second, and by queries. An enqueue needs the first cache
-/// line, a dequeue the first two.
+/// The part of a leaf that is accessed when packets wait, once a second, and by queries. An enqueue needs the first
+/// cache line, a dequeue the first two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct LeafQueue {

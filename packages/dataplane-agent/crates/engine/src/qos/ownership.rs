@@ -110,8 +110,8 @@ impl Ownership {
         self.last_owner.load(Ordering::Relaxed) == worker + 1
     }
 
-    /// Stores the averages of its bursts for the next owner of the queue. Only the present owner calls it, just before it
-    /// releases the queue.
+    /// Stores the averages of its bursts for the next owner of the queue. Only the present owner calls it, just before
+    /// it releases the queue.
     pub fn store_bursts(&self, bursts: [Option<&Burst>; ROW_PARTS]) {
         for (left, burst) in self.bursts.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().zip(bursts)
         {
@@ -298,8 +298,8 @@ mod tests {
         assert!(taken > 0);
     }
 
-    /// Threads as workers, each with a flow, channels between them as rings: every packet comes to the owner of the queue,
-    /// and leaves after the one before it.
+    /// Threads as workers, each with a flow, channels between them as rings: every packet comes to the owner of the
+    /// queue, and leaves after the one before it.
     #[test]
     fn no_packet_overtakes_another_of_its_flow() {
         const WORKERS: usize = 3;

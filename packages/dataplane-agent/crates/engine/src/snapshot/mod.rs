@@ -140,8 +140,8 @@ const UNUSED_BLOCKS: usize = 1 << 14;
 const FEW_ROUTES: usize = 1 << 14;
 
 impl Snapshot {
-    /// Builds the tables. `ports` is indexed by [`PortId`](crate::ids::PortId); `generation` must differ from that of every
-    /// snapshot that is still in use.
+    /// Builds the tables. `ports` is indexed by [`PortId`](crate::ids::PortId); `generation` must differ from that of
+    /// every snapshot that is still in use.
     ///
     /// # Errors
     /// Names the row that makes the configuration impossible.

@@ -58,8 +58,8 @@ impl Guard {
         self.remove_stale(netdev);
     }
 
-    /// Removes the chains of a netdev that earlier agents of other names have left, and their tables with the last one. A
-    /// netdev is claimed by one agent at a time.
+    /// Removes the chains of a netdev that earlier agents of other names have left, and their tables with the last one.
+    /// A netdev is claimed by one agent at a time.
     pub(super) fn remove_stale(&self, netdev: &str) {
         let tables = run("nft", &["list", "tables", "netdev"], "").unwrap_or_default();
         for table in tables.lines().filter_map(|line| line.strip_prefix("table netdev ")) {

@@ -82,8 +82,8 @@ impl Record {
         is_unknown || self.device.split_once(' ').is_some_and(|(_, place)| place == here())
     }
 
-    /// The routes in an order in which the kernel takes them: a gateway has to be reached by a route without one, and ip(8)
-    /// lists them by destination, the default route first.
+    /// The routes in an order in which the kernel takes them: a gateway has to be reached by a route without one, and
+    /// ip(8) lists them by destination, the default route first.
     pub(super) fn routes_in_order(&self) -> impl Iterator<Item = &String> {
         let has_gateway = |words: &&String| words.split(' ').any(|word| word == "via");
         let direct = self.routes.iter().filter(move |words| !has_gateway(words));

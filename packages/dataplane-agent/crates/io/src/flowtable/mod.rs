@@ -1,9 +1,9 @@
-//! Flow offload: flows that the kernel forwards between ports by packet socket. What the worker has decided about a flow
-//! is written to a table that two eBPF programs at the port's ingress execute, so that its packets are neither copied to
-//! the process and back nor wake a worker.
+//! Flow offload: flows that the kernel forwards between ports by packet socket. What the worker has decided about a
+//! flow is written to a table that two eBPF programs at the port's ingress execute, so that its packets are neither
+//! copied to the process and back nor wake a worker.
 //!
-//! The table is a hash map from flows to slots and an array of slots, which is mapped into this process. A slot is valid
-//! while its epoch is the table's: one write invalidates all of them.
+//! The table is a hash map from flows to slots and an array of slots, which is mapped into this process. A slot is
+//! valid while its epoch is the table's: one write invalidates all of them.
 
 use std::io::Result;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -32,7 +32,8 @@ const BEFORE_OTHERS: u32 = 1 << 3;
 
 /// Maximum number of flow directions in the table.
 pub const CAPACITY: u32 = 1 << 16;
-/// Time from [`Share::remove`] of a flow to [`Share::free_slot`], ns: longer than a packet can be between the two programs.
+/// Time from [`Share::remove`] of a flow to [`Share::free_slot`], ns: longer than a packet can be between the two
+/// programs.
 pub const GRACE: u64 = 1_000_000_000;
 
 /// A direction of a flow, key of the hash map.

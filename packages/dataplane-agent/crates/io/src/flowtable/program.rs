@@ -1,8 +1,8 @@
 //! The two programs: [`decide`] is the filter of the packet socket, and drops the socket's copy of a packet that is
 //! offloaded; [`forward`] runs after it at tcx ingress, on the packet itself, and redirects it.
 //!
-//! Both run to completion for each packet on a core, so the first one passes its decision to the second one in a per-CPU
-//! map. Whatever they do not handle is left to the worker: fragments, options, tags, the last
+//! Both run to completion for each packet on a core, so the first one passes its decision to the second one in a
+//! per-CPU map. Whatever they do not handle is left to the worker: fragments, options, tags, the last
 //! hop of a packet, segments that change a connection's state, what is malformed, and everything that is not in
 //! the table.
 

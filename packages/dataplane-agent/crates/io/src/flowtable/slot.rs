@@ -26,8 +26,8 @@ pub(super) mod offset {
     pub const MODE: i16 = OUT_IFINDEX;
 }
 
-/// Two cache lines: the action, and the counters. Fields of packets are in network order. In the first slot, the control
-/// slot, the epoch is the table's, 0 for no valid slot, and `out_ifindex` the mode.
+/// Two cache lines: the action, and the counters. Fields of packets are in network order. In the first slot, the
+/// control slot, the epoch is the table's, 0 for no valid slot, and `out_ifindex` the mode.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Slot {

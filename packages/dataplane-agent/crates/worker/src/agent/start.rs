@@ -30,8 +30,8 @@ use crate::server::Server;
 use crate::traces::Traces;
 use crate::workers::Workers;
 
-/// Whether [`run`] would claim the ports; changes nothing. To be called while another agent with this data directory still
-/// runs, which must not be stopped for a start that would be refused.
+/// Whether [`run`] would claim the ports; changes nothing. To be called while another agent with this data directory
+/// still runs, which must not be stopped for a start that would be refused.
 ///
 /// # Errors
 /// As [`run`], as far as errors can be detected before the start.

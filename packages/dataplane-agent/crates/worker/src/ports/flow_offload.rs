@@ -20,7 +20,8 @@ pub(crate) struct FlowOffload {
 }
 
 impl FlowOffload {
-    /// Reconciles the table and its ports with the settings and the sockets that are open. Returns messages for the log.
+    /// Reconciles the table and its ports with the settings and the sockets that are open. Returns messages for the
+    /// log.
     ///
     /// # Errors
     /// When a worker is lost.

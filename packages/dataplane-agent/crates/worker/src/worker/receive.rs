@@ -21,8 +21,8 @@ impl Worker {
     pub(super) fn receive(&mut self) {
         for index in 0..self.ends.inbound.len() {
             let Some(receiver) = self.ends.inbound.get_mut(index) else { continue };
-            // One batch of each: a worker that sends faster than this one works must not keep it from its own ports and from
-            // commands.
+            // One batch of each: a worker that sends faster than this one works must not keep it from its own ports and
+            // from commands.
             let room = BATCH.saturating_sub(self.batch.len());
             let batch = &mut self.batch;
             if receiver.receive(room, |packet| batch.push_handover(packet)) == room {

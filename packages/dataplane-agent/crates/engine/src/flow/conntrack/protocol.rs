@@ -28,7 +28,8 @@ pub(crate) enum Judgement {
 /// The tracker of a protocol, implemented for the part of a packet that the tracker reads. Items with a default are
 /// implemented only where they differ.
 pub(crate) trait Protocol: Sized {
-    /// Reads a packet; `head` is the front of its frame. `None` if the header is incomplete: the packet is invalid then.
+    /// Reads a packet; `head` is the front of its frame. `None` if the header is incomplete: the packet is invalid
+    /// then.
     fn read(meta: &Meta, head: &[u8]) -> Option<Self>;
 
     /// The state of the connection that the packet opens; `None` if it cannot open one.

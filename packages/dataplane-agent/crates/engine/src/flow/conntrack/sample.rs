@@ -1,5 +1,5 @@
-//! The protocol of `docs/adding/protocol.md`: requests, which open connections, and answers, distinguished by their first
-//! byte. It is there in tests alone, with a number that RFC 3692 keeps for experiments.
+//! The protocol of `docs/adding/protocol.md`: requests, which open connections, and answers, distinguished by their
+//! first byte. It is there in tests alone, with a number that RFC 3692 keeps for experiments.
 
 use super::hot_state::HotState;
 use super::protocol::Protocol;

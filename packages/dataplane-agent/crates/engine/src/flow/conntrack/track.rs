@@ -85,8 +85,8 @@ impl ConnectionTable {
         self.open(flow.tuple, transport, now, timeouts)
     }
 
-    /// Tracks a later fragment of a TCP segment, whose data ends at the sequence number `end`. Its connection may be one
-    /// that an earlier packet of the same batch created. `None` when there is no connection.
+    /// Tracks a later fragment of a TCP segment, whose data ends at the sequence number `end`. Its connection may be
+    /// one that an earlier packet of the same batch created. `None` when there is no connection.
     pub fn join(&mut self, tuple: &Tuple, end: u32, now: Now) -> Option<Tracked> {
         let index = self.find_entry(tuple, self.hash(tuple))?;
         let direction = Self::direction_of(index);

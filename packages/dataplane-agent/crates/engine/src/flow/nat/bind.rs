@@ -191,8 +191,8 @@ fn choose(
     if keep && free(table, &base) {
         return Some(Choice::Here(base));
     }
-    // The source port is kept if possible, since peers may know the source by it. Only the home of the reply tuple knows
-    // whether it is free; if it is not, the flow gets another port there.
+    // The source port is kept if possible, since peers may know the source by it. Only the home of the reply tuple
+    // knows whether it is free; if it is not, the flow gets another port there.
     if keep && !context.moved && !home(&base) {
         return Some(Choice::OtherWorker(steer(&base, workers)));
     }

@@ -1,5 +1,5 @@
-//! The fast path: looks up the flow entry of a packet and applies its cached action. Other packets are left to the stages
-//! that follow, or handed over to the worker that owns their flow.
+//! The fast path: looks up the flow entry of a packet and applies its cached action. Other packets are left to the
+//! stages that follow, or handed over to the worker that owns their flow.
 //!
 //! While packets are processed, the memory that later packets need is prefetched: the flow keys and connections of the
 //! next few, and the hash buckets of those after them.
@@ -421,8 +421,8 @@ fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     }
 }
 
-/// Whether a packet that did not take the fast path belongs to this worker. Later packets of its connection in this batch
-/// take the slow path too, so that they do not overtake it. A packet of another worker's flow is handed over.
+/// Whether a packet that did not take the fast path belongs to this worker. Later packets of its connection in this
+/// batch take the slow path too, so that they do not overtake it. A packet of another worker's flow is handed over.
 fn keep_or_hand_over<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> bool {
     let now = state.now;
     let meta = &mut packet.meta;

@@ -96,8 +96,8 @@ fn end_stale_actions<F>(state: &mut WorkerState<F>, meta: &Meta) {
     }
 }
 
-/// The slow reason stored for an uncacheable packet. A connection's first packet keeps `NewConnection`, even if its own NAT
-/// made the entry stale.
+/// The slow reason stored for an uncacheable packet. A connection's first packet keeps `NewConnection`, even if its own
+/// NAT made the entry stale.
 fn first_reason(meta: &Meta, reason: SlowReason) -> SlowReason {
     match (meta.slow, reason) {
         (Some(first @ SlowReason::NewConnection), SlowReason::Stale) => first,

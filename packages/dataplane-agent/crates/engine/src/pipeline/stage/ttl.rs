@@ -24,8 +24,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     })
 }
 
-/// Whether the packet may be made to fit: by fragmenting it or the datagrams of a super-frame, or a TCP super-frame into
-/// smaller segments.
+/// Whether the packet may be made to fit: by fragmenting it or the datagrams of a super-frame, or a TCP super-frame
+/// into smaller segments.
 fn can_shrink(meta: &Meta, vnet: &VnetState) -> bool {
     !meta.is(flag::DONT_FRAGMENT) && matches!(vnet.gso, Gso::None | Gso::Tcp4 | Gso::Udp)
 }

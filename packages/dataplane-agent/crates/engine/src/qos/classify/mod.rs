@@ -120,14 +120,15 @@ impl QueueTable {
         self.queues.is_empty() && !self.has_tree
     }
 
-    /// The context, or an empty one if no queue depends on it, so that packets of queues without conditions need no path.
+    /// The context, or an empty one if no queue depends on it, so that packets of queues without conditions need no
+    /// path.
     #[inline]
     pub fn relevant(&self, context: Context) -> Context {
         if self.asks_context { context } else { Context::default() }
     }
 
-    /// The part of a context noted under an older generation that is still valid. Empty if a generation in between did not
-    /// ask for contexts: packets of the same flow that came then have none, and must pass the same leaves.
+    /// The part of a context noted under an older generation that is still valid. Empty if a generation in between did
+    /// not ask for contexts: packets of the same flow that came then have none, and must pass the same leaves.
     pub fn still_relevant(&self, context: Context, generation: u32) -> Context {
         if generation < self.asks_since { Context::default() } else { self.relevant(context) }
     }

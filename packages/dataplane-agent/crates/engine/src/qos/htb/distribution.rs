@@ -5,8 +5,9 @@ use super::ring::PRIORITIES;
 /// Nominal duration of a lease, ns.
 pub const SLICE: u64 = 1_000_000;
 
-/// Tokens that a worker without waiting packets may lease beyond twice what it sent in the last slice, bits: two packets.
-/// It gets [`DEEP_SHARE`] if that is more: a burst after a pause must not wait for tokens that no other worker needs.
+/// Tokens that a worker without waiting packets may lease beyond twice what it sent in the last slice, bits: two
+/// packets. It gets [`DEEP_SHARE`] if that is more: a burst after a pause must not wait for tokens that no other worker
+/// needs.
 const ESTIMATE: i64 = 24_000;
 
 /// The share of the tokens of a class that may be leased at once beyond a slice: 2⁻³.
@@ -133,8 +134,8 @@ impl Distribution<'_> {
         None
     }
 
-    /// Distributes the pool to the workers of a priority by weight, up to their shares of a slice. Returns whether all have
-    /// their share.
+    /// Distributes the pool to the workers of a priority by weight, up to their shares of a slice. Returns whether all
+    /// have their share.
     fn distribute_to(&mut self, priority: usize, total: u64, slice: i64) -> bool {
         loop {
             let mut weights = 0u64;

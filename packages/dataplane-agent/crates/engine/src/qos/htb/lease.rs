@@ -23,8 +23,8 @@ impl Core {
         rebalanced.is_none_or(|rebalanced| rebalanced.0.saturating_add(REBALANCE_INTERVAL) <= now.0)
     }
 
-    /// Whether a packet that need not wait may request credit. A recent rebalance in which the worker returned tokens does
-    /// not prevent it: the tokens are there, and a burst that had to wait might not fit into a short queue.
+    /// Whether a packet that need not wait may request credit. A recent rebalance in which the worker returned tokens
+    /// does not prevent it: the tokens are there, and a burst that had to wait might not fit into a short queue.
     pub fn may_request(&self, tree: u32, now: Now) -> bool {
         let refused = self.trees.get(tree as usize).and_then(|tree| tree.refused);
         refused.is_none_or(|refused| refused.0.saturating_add(REBALANCE_INTERVAL) <= now.0)

@@ -182,8 +182,8 @@ impl Htb {
         }
     }
 
-    /// Bits for which a leaf and all its ancestors have tokens, regardless of other leaves that want them; 0 while its port
-    /// takes nothing.
+    /// Bits for which a leaf and all its ancestors have tokens, regardless of other leaves that want them; 0 while its
+    /// port takes nothing.
     pub fn tokens(&mut self, leaf: ClassId, now: Now) -> u64 {
         let Some(slot) = self.slot(leaf) else { return u64::MAX };
         let Some(tree_index) = self.core.node(slot).map(|node| node.tree) else { return u64::MAX };

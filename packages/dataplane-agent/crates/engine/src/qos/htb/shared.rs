@@ -9,9 +9,9 @@
 //!        └──── what is above its share, and what went past ◄──── credit of the worker
 //! ```
 //!
-//! A worker that rebalances distributes tokens to all, so a worker's share does not depend on how often it rebalances. A
-//! packet may take a worker's credit below zero; the worker pays that from its own shares, so shares are exact at rates
-//! at which a millisecond brings less than a packet.
+//! A worker that rebalances distributes tokens to all, so a worker's share does not depend on how often it rebalances.
+//! A packet may take a worker's credit below zero; the worker pays that from its own shares, so shares are exact at
+//! rates at which a millisecond brings less than a packet.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, TryLockError, Weak};

@@ -229,8 +229,8 @@ macro_rules! kinds {
                 match self { $(Self::$variant(kind) => kind.change(config),)+ }
             }
 
-            /// Whether packets go through a queue of this configuration even when nothing waits: it has rates of its own,
-            /// or changes packets.
+            /// Whether packets go through a queue of this configuration even when nothing waits: it has rates of its
+            /// own, or changes packets.
             pub fn needs_every_packet(config: &QueueType) -> bool {
                 match config {
                     $($configured => <$kind as Qdisc>::needs_every_packet(config),)+

@@ -21,8 +21,8 @@ pub(super) type Tables = (Arc<Forest>, Arc<QueueTable>);
 /// Progress of a worker with the queue-configuration change.
 #[derive(Debug)]
 struct WorkerProgress {
-    /// The epoch of the configuration, above eight bits for the lowest phase of which, as of all phases above, the worker
-    /// has sent all packets.
+    /// The epoch of the configuration, above eight bits for the lowest phase of which, as of all phases above, the
+    /// worker has sent all packets.
     word: AtomicU64,
     /// Packets that it had handed over to each worker by then, for a leaf there.
     departed: Vec<AtomicU64>,

@@ -47,7 +47,8 @@ enum AffectedFlows {
     None,
     /// Packets of flows whose leaves differ from the leaves in these former tables.
     Since(Tables),
-    /// Packets of all flows: the leaves of a flow depend on more than its addresses, or the last change was not complete.
+    /// Packets of all flows: the leaves of a flow depend on more than its addresses, or the last change was not
+    /// complete.
     All,
 }
 
@@ -251,9 +252,9 @@ impl<F: Frame> Queues<F> {
                 return;
             }
             change.lowest_allowed -= 1;
-            // Before other workers can see the progress: the row may be back in the new configuration, and a worker that
-            // sees it first would hand over packets for which this one has no leaf, or take the row while they are in
-            // flight.
+            // Before other workers can see the progress: the row may be back in the new configuration, and a worker
+            // that sees it first would hand over packets for which this one has no leaf, or take the row while they are
+            // in flight.
             self.release_removed_rows();
         }
         if self.ordered_change.lowest_allowed == 0 {

@@ -1,5 +1,5 @@
-//! Queue paths: the leaves that a packet passes one after the other. They are interned, so that a flow, and a packet that
-//! waits, refer to a path by one index.
+//! Queue paths: the leaves that a packet passes one after the other. They are interned, so that a flow, and a packet
+//! that waits, refer to a path by one index.
 
 use std::collections::HashMap;
 

@@ -35,8 +35,8 @@ pub struct CarriedCounters {
 type Queued = HashMap<ClassId, (u64, u32)>;
 
 impl<F: Frame> Queues<F> {
-    /// Appends the records of about `most` rows from `from` on, by ascending row. Returns the row to go on from if there
-    /// are more. Only classes whose packets have come to this worker have records.
+    /// Appends the records of about `most` rows from `from` on, by ascending row. Returns the row to go on from if
+    /// there are more. Only classes whose packets have come to this worker have records.
     pub fn dump(
         &self,
         forest: &Forest,

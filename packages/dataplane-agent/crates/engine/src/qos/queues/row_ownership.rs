@@ -24,8 +24,8 @@ const MAX_IDLE_RELEASES: u8 = 16;
 const MAX_RELEASED_AT_ONCE: usize = 256;
 
 impl<F: Frame> Queues<F> {
-    /// Acquires the row of a leaf if it has no owner. Otherwise returns the owner, to which the packet has been counted as in
-    /// flight: it must be handed over, or [`Self::cancel_handover`] be called.
+    /// Acquires the row of a leaf if it has no owner. Otherwise returns the owner, to which the packet has been counted
+    /// as in flight: it must be handed over, or [`Self::cancel_handover`] be called.
     #[cold]
     pub fn acquire_row(&mut self, leaf: LeafId, now: Now) -> Option<u32> {
         let at = self.leaf_queues.get(leaf.index())?.row;
@@ -231,7 +231,8 @@ impl<F: Frame> Queues<F> {
     }
 }
 
-/// Acquires a leaf in a tree. It has no tokens of its own; instead the row says whether the tree has stored a state for it.
+/// Acquires a leaf in a tree. It has no tokens of its own; instead the row says whether the tree has stored a state for
+/// it.
 fn acquire_leaf_in_tree(htb: &mut Htb, class: ClassId, tokens: i64, now: Now) {
     match tokens {
         0 => htb.acquire_full(class, now),

@@ -1,5 +1,5 @@
-//! Events of watched queues in each millisecond (see [`tollway_config::protocol::ReplyBody::TokenBucket`]). Other queues
-//! have no cost.
+//! Events of watched queues in each millisecond (see [`tollway_config::protocol::ReplyBody::TokenBucket`]). Other
+//! queues have no cost.
 
 use std::collections::VecDeque;
 

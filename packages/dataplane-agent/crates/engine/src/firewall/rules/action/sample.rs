@@ -1,5 +1,6 @@
-//! The action of `docs/adding/action.md`: marks a packet with the number of its wire segments. It is there in tests alone
-//! and configured as `mark-packet` with a mark that no test uses, as the configuration's own enum has no variant for it.
+//! The action of `docs/adding/action.md`: marks a packet with the number of its wire segments. It is there in tests
+//! alone and configured as `mark-packet` with a mark that no test uses, as the configuration's own enum has no variant
+//! for it.
 
 use tollway_config::dataplane::Mark;
 

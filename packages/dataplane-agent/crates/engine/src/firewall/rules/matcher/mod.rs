@@ -57,8 +57,8 @@ impl CompileScope<'_> {
     }
 }
 
-/// The order in which a rule evaluates its conditions: first those that the flow alone decides, then address lists, then
-/// those that differ from packet to packet. Those that count packets come last, in RouterOS's order.
+/// The order in which a rule evaluates its conditions: first those that the flow alone decides, then address lists,
+/// then those that differ from packet to packet. Those that count packets come last, in RouterOS's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EvaluationOrder {
     FlowConst,
@@ -69,7 +69,8 @@ pub(super) enum EvaluationOrder {
     Limit,
 }
 
-/// The mark that a condition reads: the flow cache does not keep packet marks, and only mangle changes connection marks.
+/// The mark that a condition reads: the flow cache does not keep packet marks, and only mangle changes connection
+/// marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkRead {
     /// No mark.

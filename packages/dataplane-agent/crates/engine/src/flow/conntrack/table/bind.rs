@@ -120,7 +120,8 @@ impl ConnectionTable {
         self.unpublished.retain(|ended| ended != tuple);
     }
 
-    /// Notes that the flow of an unconfirmed connection moves to another worker. The directory has been updated already.
+    /// Notes that the flow of an unconfirmed connection moves to another worker. The directory has been updated
+    /// already.
     pub fn note_moved(&mut self, reference: ConnRef) {
         if let Some(hot) = self.get_mut(reference) {
             hot.status.clear_published();

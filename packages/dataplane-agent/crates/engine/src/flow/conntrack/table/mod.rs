@@ -333,8 +333,8 @@ impl ConnectionTable {
         Some((key(direction)?, key(direction.reverse())?))
     }
 
-    /// Tuple of the packets of a direction of a reference's connection, as they arrive and as they leave; `None` when it
-    /// is gone.
+    /// Tuple of the packets of a direction of a reference's connection, as they arrive and as they leave; `None` when
+    /// it is gone.
     #[inline(always)]
     pub(crate) fn translation(&self, reference: ConnRef, direction: Direction) -> Option<(Tuple, Tuple)> {
         self.slot(reference)?;

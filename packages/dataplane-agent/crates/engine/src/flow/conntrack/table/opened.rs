@@ -1,9 +1,9 @@
 //! Connections that packets of the current pass have opened, by the reverse of their original tuple.
 //!
 //! The reply tuple of an unconfirmed connection is not known until its source is bound, so replies do not find it. That
-//! matters where both ends send at the same time: a simultaneous open of TCP (RFC 9293 §3.5), both directions of a call,
-//! a stream that continues after a restart of the router. Both packets would open a connection, and each connection
-//! would hold the tuple that the other needs for its replies.
+//! matters where both ends send at the same time: a simultaneous open of TCP (RFC 9293 §3.5), both directions of a
+//! call, a stream that continues after a restart of the router. Both packets would open a connection, and each
+//! connection would hold the tuple that the other needs for its replies.
 
 use super::ConnectionTable;
 use crate::ids::Direction;

@@ -43,8 +43,8 @@ pub struct ProtocolState {
 const LAST_OF_REPLY: u8 = 0x80;
 /// In [`ProtocolState::last_flags`]: a challenge ACK may come, or in the state `SynSent` has come.
 const CHALLENGED: u8 = 0x40;
-/// In [`ProtocolState::last_flags`]: a SYN was the last segment and was let through without effect. The lower bits say what it
-/// offered.
+/// In [`ProtocolState::last_flags`]: a SYN was the last segment and was let through without effect. The lower bits say
+/// what it offered.
 const SYN_NOTED: u8 = 0x20;
 /// In [`ProtocolState::last_flags`]: how often the last segment came again, up to [`RETRANSMITTED`].
 const RETRANSMISSIONS: u8 = 7;
@@ -125,20 +125,21 @@ impl ProtocolState {
         Some(protocol_state)
     }
 
-    /// An established connection whose sequence numbers and windows are unknown: they are taken from the next segment of
-    /// each side.
+    /// An established connection whose sequence numbers and windows are unknown: they are taken from the next segment
+    /// of each side.
     pub fn with_unknown_windows() -> Self {
         let traits = Traits { scale: MAX_SCALE, flags: SACK | PICKED_UP };
         Self { state: State::Established, traits: [traits; 2], ..Self::default() }
     }
 
-    /// The connection in its present state with unknown sequence numbers and windows, see [`Self::with_unknown_windows`].
+    /// The connection in its present state with unknown sequence numbers and windows, see
+    /// [`Self::with_unknown_windows`].
     pub(in crate::flow::conntrack) fn without_windows(&self) -> Self {
         Self { state: self.state, ..Self::with_unknown_windows() }
     }
 
-    /// Whether the sequence numbers of both sides of a restored connection are unknown. A FIN or RST must not be the first
-    /// segment to set them: its numbers may be forged.
+    /// Whether the sequence numbers of both sides of a restored connection are unknown. A FIN or RST must not be the
+    /// first segment to set them: its numbers may be forged.
     fn windows_unknown(&self) -> bool {
         let [sends, _] = &self.traits;
         sends.flags & RESTORED != 0
@@ -180,8 +181,8 @@ impl ProtocolState {
     }
 
     /// Tracks an acknowledgement or a FIN within the window of a side that has sent before: nearly all segments that
-    /// complete a handshake or close a connection. The result is that of [`Self::track_any`], which also copies the state
-    /// so that it can be restored. `false`, with nothing changed, for any other segment.
+    /// complete a handshake or close a connection. The result is that of [`Self::track_any`], which also copies the
+    /// state so that it can be restored. `false`, with nothing changed, for any other segment.
     #[inline]
     fn track_in_window(
         &mut self,
@@ -328,8 +329,8 @@ impl ProtocolState {
         true
     }
 
-    /// Tracks a segment that closes the connection, or arrives while it is being closed. `false`, with nothing changed, for
-    /// any other segment and for invalid ones.
+    /// Tracks a segment that closes the connection, or arrives while it is being closed. `false`, with nothing changed,
+    /// for any other segment and for invalid ones.
     pub fn track_closing(&mut self, direction: Direction, segment: &Segment, timeouts: &Timeouts) -> bool {
         let closes = segment.has(flag::FIN | flag::RST);
         let closing = matches!(
@@ -392,8 +393,8 @@ impl ProtocolState {
     }
 }
 
-/// A hash of sequence number, acknowledgement, length and window, by which a retransmission is recognised. Four different
-/// segments in a row with one hash do not occur in practice.
+/// A hash of sequence number, acknowledgement, length and window, by which a retransmission is recognised. Four
+/// different segments in a row with one hash do not occur in practice.
 #[inline]
 fn fingerprint(segment: &Segment) -> u16 {
     let place = u64::from(segment.seq) << 32 | u64::from(segment.ack);

@@ -122,8 +122,9 @@ proptest! {
     }
 }
 
-/// Who of those that may send at the same level and priority comes first. Rates are the same but where a limit of a class
-/// between lets a leaf pass just when something is lent or just when not; there HTB does not say which of both is right.
+/// Who of those that may send at the same level and priority comes first. Rates are the same but where a limit of a
+/// class between lets a leaf pass just when something is lent or just when not; there HTB does not say which of both is
+/// right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// Who has been lent the least for its quantum.
@@ -244,8 +245,8 @@ fn active(specs: &[Spec], idle: u16) -> Vec<RowId> {
     leaves(specs).into_iter().filter(|row| idle & 1 << (row % 16) == 0).collect()
 }
 
-/// Whether rates are due, but for a part of each and `beyond` Mbit/s. Where the orders come to different ones, those between
-/// and a little around: they are two of many.
+/// Whether rates are due, but for a part of each and `beyond` Mbit/s. Where the orders come to different ones, those
+/// between and a little around: they are two of many.
 fn check_rates(specs: &[Spec], active: &[RowId], rates: &[f64], beyond: f64) -> Result<(), TestCaseError> {
     let [by_lent, by_turns] =
         [Order::LeastLent, Order::Turns].map(|order| simple_rates(specs, active, 10_000, order));
@@ -277,8 +278,8 @@ proptest! {
         }
         crew.run(1000);
         let rates = crew.rates(&active, 10_000);
-        // How leaves of one priority that several workers have share what is left below different parents, or below limits
-        // of their own, is not promised (ADR 13); `workers` checks it for leaves that are alike.
+        // How leaves of one priority that several workers have share what is left below different parents, or below
+        // limits of their own, is not promised (ADR 13); `workers` checks it for leaves that are alike.
         let dues = [Order::LeastLent, Order::Turns].map(|order| simple_rates(&specs, &active, 10_000, order));
         let sum: f64 = rates.iter().sum();
         let is_due = |due: &Vec<f64>| {

@@ -220,7 +220,8 @@ fn of_many_sub_queues_the_longest_pays_when_memory_runs_out() {
         }
     }
     assert_eq!(leaf.kind.sub_queues(), 120_001);
-    // Those of 1,500 bytes go first, then one is as good as another. To look at all of them each time would take an hour.
+    // Those of 1,500 bytes go first, then one is as good as another. To look at all of them each time would take an
+    // hour.
     let mut gone = NodeQueue::default();
     for drop in 0..100_000 {
         leaf.kind.drop_from_longest(&mut leaf.slab, &mut gone);

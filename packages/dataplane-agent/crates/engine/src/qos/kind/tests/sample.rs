@@ -1,5 +1,5 @@
-//! docs/adding/queue-kind.md, followed: a kind that keeps its frames in order, through the table that the others are in.
-//! In place of a variant of its own it has that of `mq-pfifo`.
+//! docs/adding/queue-kind.md, followed: a kind that keeps its frames in order, through the table that the others are
+//! in. In place of a variant of its own it has that of `mq-pfifo`.
 
 use tollway_config::dataplane::QueueType;
 
