@@ -39,7 +39,7 @@ function linesOf(conditions: readonly Condition[]): readonly Line[] {
 
 export function FilterBar({ menu, live, columns, conditions, onFilter, asked }: Props) {
   const form = useRef<HTMLFormElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when it appears
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once, when the bar appears
   useEffect(() => {
     if (asked) form.current?.querySelector<HTMLInputElement>('input')?.focus();
   }, []);

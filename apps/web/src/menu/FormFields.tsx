@@ -45,7 +45,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
   // A refused value may be on another tab: that tab is shown, and the field takes the focus. Only a refusal of the
   // whole form changes the tab, as a user who leaves a field for another tab wants to see that tab.
   const [sought, setSought] = useState<string>();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the errors of the moment of the refusal
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs for each refusal, with the errors of that moment
   useEffect(() => {
     if (form.failedSends === 0) return;
     const tab = marked.has(active) ? active : tabOfError(menu, errors);
@@ -57,7 +57,7 @@ export function FormFields({ menu, base, form, isNew, readOnly, extras, spread =
 
   const requestResize = useContext(ResizeRequest);
   const shown = fieldsOf(menu, active, base, form.edits, isNew);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what changes the height
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the values on which the height of the form depends
   useLayoutEffect(requestResize, [requestResize, active, shown.length, errors, Object.keys(form.conflicts).length]);
 
   const fields = (tab: string) => {

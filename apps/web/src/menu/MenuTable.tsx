@@ -185,7 +185,7 @@ export function MenuTable(props: MenuTableProps) {
   // The same for dialogs about the rows; this effect runs after the dialog has closed.
   const asks = overlay.kind === 'comment' || overlay.kind === 'remove' || overlay.kind === 'parent';
   const asked = useRef(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when a dialog closes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs only when a dialog opens or closes
   useEffect(() => {
     if (asked.current && !asks) leaveButton();
     asked.current = asks;

@@ -147,7 +147,7 @@ function Console({ user }: { readonly user: string }) {
     return () => window.removeEventListener('keydown', press);
   }, []);
   // The stack is per user: the next user has made no changes in this page.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: of each user
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the user changes
   useEffect(() => clearUndoStack, [user]);
 
   // Cancel is deliberate, while Escape and the close button may be pressed by accident and need a confirmation. Cancel

@@ -105,7 +105,7 @@ export function Chart(props: Props) {
     };
   }, [shape]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is in sight follows, what is not stops
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the chart comes into view or leaves it
   useEffect(() => look.current?.(), [inSight]);
 
   return (

@@ -54,7 +54,7 @@ export function PopupMenu({ label, at, entries, onClose }: Props) {
       }
     };
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: where it is to stand
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu is placed anew when its position changes
   useEffect(() => store.render(), [store, at]);
 
   useEffect(() => {
