@@ -2,7 +2,7 @@
 
 use tollway_io::vnet;
 use tollway_testkit::HeapFrame;
-use tollway_wire::{arp, checksum, ethernet, icmp, ipv4, ipv6, tcp, udp};
+use tollway_wire::{arp, checksum, ethernet, extension, field, icmp, icmpv6, ipv4, ipv6, ndp, tcp, udp};
 
 /// Reads the bytes as each header that there is; what was read can be written and read again.
 pub fn run(data: &[u8]) {
@@ -40,8 +40,13 @@ fn network(data: &[u8]) {
     }
     if let Ok(packet) = ipv6::Packet::new_checked(data) {
         transport(packet.next_header(), packet.payload());
+        if let Ok(walk) = extension::walk(data, data.len()) {
+            assert!(walk.named_at < walk.start && walk.start <= data.len());
+            assert_eq!(field::get8(data, walk.named_at), walk.protocol);
+            transport(walk.protocol, data.get(walk.start..).unwrap_or_default());
+        }
     }
-    for protocol in [ipv4::TCP, ipv4::UDP, ipv4::ICMP] {
+    for protocol in [ipv4::TCP, ipv4::UDP, ipv4::ICMP, ipv6::ICMPV6] {
         transport(protocol, data);
     }
 }
@@ -62,6 +67,25 @@ fn transport(protocol: u8, data: &[u8]) {
                 let _ = (message.verify_checksum(), message.payload());
             }
         }
+        ipv6::ICMPV6 => {
+            if let Ok(message) = icmpv6::Packet::new_checked(data) {
+                let _ = (message.verify_checksum(1, 2), message.payload());
+            }
+            if let Ok(message) = ndp::parse(data) {
+                discovery(message);
+            }
+        }
         _ => {}
     }
+}
+
+/// Every option of a message of neighbour discovery is within the message, and has a length.
+fn discovery(message: ndp::Message<'_>) {
+    let (ndp::Message::RouterSolicitation { options }
+    | ndp::Message::RouterAdvertisement { options, .. }
+    | ndp::Message::NeighborSolicitation { options, .. }
+    | ndp::Message::NeighborAdvertisement { options, .. }
+    | ndp::Message::Redirect { options, .. }) = message;
+    assert!(options.into_iter().all(|option| !option.is_empty() && option.len() % 8 == 0));
+    let _ = [ndp::option::SOURCE_LINK, ndp::option::TARGET_LINK].map(|kind| options.link(kind));
 }

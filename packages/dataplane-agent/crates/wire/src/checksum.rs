@@ -56,6 +56,20 @@ pub const fn pseudo_v4(src: u32, dst: u32, protocol: u8, len: u16) -> u16 {
     fold(src as u64 + dst as u64 + protocol as u64 + len as u64)
 }
 
+/// Sum over the IPv6 pseudo-header (RFC 8200 §8.1), not complemented. `len` is the length of L4 header and payload,
+/// bytes.
+pub const fn pseudo_v6(src: u128, dst: u128, protocol: u8, len: u32) -> u16 {
+    fold(words(src) + words(dst) + protocol as u64 + len as u64)
+}
+
+/// Sum of the 32-bit words of an IPv6 address.
+const fn words(address: u128) -> u64 {
+    (address >> 96) as u32 as u64
+        + (address >> 64) as u32 as u64
+        + (address >> 32) as u32 as u64
+        + address as u32 as u64
+}
+
 /// Pseudo-header sum like [`pseudo_v4`], from the folded sum of both addresses, of IPv4 or IPv6 (RFC 8200 §8.1).
 pub const fn pseudo(addresses: u16, protocol: u8, len: u32) -> u16 {
     fold(addresses as u64 + protocol as u64 + len as u64)
@@ -189,6 +203,16 @@ mod tests {
             let delta = Delta::NONE.replace32(src, new);
             let field = delta.apply_partial(pseudo_v4(src, dst, 6, len));
             prop_assert_eq!(field, pseudo_v4(new, dst, 6, len));
+        }
+
+        #[test]
+        fn the_pseudo_header_of_ipv6_is_summed_like_its_bytes(src: u128, dst: u128, protocol: u8, len: u16) {
+            let mut bytes = [0; 40];
+            bytes[..16].copy_from_slice(&src.to_be_bytes());
+            bytes[16..32].copy_from_slice(&dst.to_be_bytes());
+            bytes[34..36].copy_from_slice(&len.to_be_bytes());
+            bytes[39] = protocol;
+            prop_assert_eq!(pseudo_v6(src, dst, protocol, len.into()), sum(&bytes));
         }
 
         #[test]

@@ -47,6 +47,15 @@ pub const fn group_of_ipv4(address: u32) -> Option<[u8; 6]> {
     Some([0x01, 0x00, 0x5e, b & 0x7f, c, d])
 }
 
+/// Group address of an IPv6 multicast address (RFC 2464 §7); `None` of others.
+pub const fn group_of_ipv6(address: u128) -> Option<[u8; 6]> {
+    if address >> 120 != 0xff {
+        return None;
+    }
+    let [a, b, c, d] = (address as u32).to_be_bytes();
+    Some([0x33, 0x33, a, b, c, d])
+}
+
 /// View of an Ethernet frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<T>(T);

@@ -8,10 +8,13 @@
 pub mod arp;
 pub mod checksum;
 pub mod ethernet;
+pub mod extension;
 pub mod field;
 pub mod icmp;
+pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;
+pub mod ndp;
 pub mod options;
 pub mod tcp;
 pub mod transport;

@@ -120,6 +120,7 @@ mod tests {
         frame.extend(ethernet::IPV6.to_be_bytes());
         frame.resize(ethernet::HEADER + ipv6::HEADER + 20, 0);
         let repr = ipv6::Repr {
+            traffic_class: 0,
             next_header: ipv4::TCP,
             hop_limit: 1,
             src_addr: 0xffff << 112,
