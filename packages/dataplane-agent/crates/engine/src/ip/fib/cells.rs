@@ -19,6 +19,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use super::address::LookupCells;
+
 /// Set in a cell whose result is one level deeper.
 pub const DEEPER: u16 = 1 << 15;
 /// Cells of a block.
@@ -64,9 +66,8 @@ fn part_of(address: u32) -> usize {
     (address >> 23) as usize
 }
 
-impl Cells {
-    /// Cells in which every address has number 0.
-    pub fn new() -> Self {
+impl LookupCells<u32> for Cells {
+    fn new() -> Self {
         Self {
             root: bytemuck::zeroed_box(),
             middle: bytemuck::zeroed_box(),
@@ -74,9 +75,8 @@ impl Cells {
         }
     }
 
-    /// The next-hop number of an address.
     #[inline]
-    pub fn number(&self, address: u32) -> u16 {
+    fn number(&self, address: u32) -> u16 {
         let mut cell = self.root[(address >> 16) as usize].load(Ordering::Acquire);
         if cell & DEEPER != 0 {
             cell = self.middle[(address >> 8) as usize].load(Ordering::Acquire);
@@ -87,16 +87,17 @@ impl Cells {
         cell
     }
 
-    /// Loads the cell for which [`Self::number`] most likely has a cache miss, as a prefetch. The value has no meaning.
     #[inline]
-    pub fn touch(&self, address: u32) -> u16 {
+    fn touch(&self, address: u32) -> u16 {
         let cell = self.root[(address >> 16) as usize].load(Ordering::Relaxed);
         if cell & DEEPER == 0 {
             return cell;
         }
         self.middle[(address >> 8) as usize].load(Ordering::Relaxed)
     }
+}
 
+impl Cells {
     fn deep(&self, address: u32, block: u16) -> Option<&AtomicU16> {
         let (chunk, place) = chunk_of(block);
         let chunk = self.deep.get(part_of(address))?.get()?.get(chunk)?.get()?;

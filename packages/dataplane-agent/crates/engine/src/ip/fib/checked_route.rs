@@ -4,32 +4,28 @@ use std::net::IpAddr;
 
 use tollway_config::dataplane::{DataplaneConfig, Route, RouteTarget, RowId};
 
-use super::lookup::{Discard, Lookup, NextHop};
-use super::table::Prefix;
+use super::address::{Address, Prefix};
+use super::lookup::{Discard, NextHop, RouteLookup};
 use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
-use crate::ip::mask;
-
-/// Longest prefix, bits.
-const MAX_LEN: u8 = 32;
 
 /// A route without its prefix, as Linux's `fib_info`. Routes with the same content share a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RouteInfo {
+pub struct RouteInfo<A> {
     /// Where the route comes from.
     pub origin: RouteOrigin,
     /// Of the routes to a prefix the one with the lowest distance is used.
     pub distance: u8,
     /// What happens to the packets.
-    pub target: NextHopTarget,
-    /// Source for the router's own packets; 0 for an address of the interface.
-    pub source: u32,
+    pub target: NextHopTarget<A>,
+    /// Source for the router's own packets; unspecified for an address of the interface.
+    pub source: A,
 }
 
-impl RouteInfo {
+impl<A: Address> RouteInfo<A> {
     /// The gateway, if the route has one.
-    pub fn gateway(&self) -> Option<u32> {
+    pub fn gateway(&self) -> Option<A> {
         match self.target {
             NextHopTarget::Gateway { address, .. } => Some(address),
             NextHopTarget::Resolved(_) | NextHopTarget::Interface { .. } | NextHopTarget::Discard(_) => None,
@@ -67,11 +63,11 @@ pub enum RouteOrigin {
 
 /// What a route does with packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NextHopTarget {
+pub enum NextHopTarget<A> {
     /// The lookup result itself.
-    Resolved(Lookup),
+    Resolved(RouteLookup<A>),
     Gateway {
-        address: u32,
+        address: A,
         /// Row of the interface, if the route specifies one.
         interface: Option<RowId>,
     },
@@ -83,11 +79,11 @@ pub enum NextHopTarget {
 
 /// A route of the configuration, checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CheckedRoute {
+pub struct CheckedRoute<A = u32> {
     /// Destination.
-    pub(super) prefix: Prefix,
+    pub(super) prefix: Prefix<A>,
     /// Everything but the destination.
-    pub(super) info: RouteInfo,
+    pub(super) info: RouteInfo<A>,
     /// Row of the configuration.
     pub(super) row: RowId,
 }
@@ -95,35 +91,36 @@ pub struct CheckedRoute {
 /// The interfaces and own addresses on which routes are resolved. Routes can be replaced one by one only while it does
 /// not change.
 #[derive(Debug, Clone, Default)]
-pub struct ConnectedBase {
+pub struct ConnectedBase<A> {
     interfaces: InterfaceMap,
     /// Whether an interface is enabled and has carrier, by interface.
     running: Vec<bool>,
     /// Own addresses with their prefix lengths, by interface, in configured order.
-    pub addresses: Vec<Vec<(u32, u8)>>,
+    pub addresses: Vec<Vec<(A, u8)>>,
     /// Own addresses, broadcasts and connected networks, by prefix.
-    pub fixed: Vec<CheckedRoute>,
+    pub fixed: Vec<CheckedRoute<A>>,
     /// The router's addresses and the broadcast addresses of their networks, sorted.
-    own: Vec<u32>,
+    own: Vec<A>,
     /// Connected networks for `/ip/route`, in configured order; those of interfaces without carrier too.
-    pub connected: Vec<Connected>,
+    pub connected: Vec<Connected<A>>,
 }
 
 /// A connected network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connected {
+pub struct Connected<A> {
     /// The network.
-    pub prefix: Prefix,
+    pub prefix: Prefix<A>,
     /// Row of the address that the network belongs to.
     pub address_row: RowId,
     /// Row of the interface.
     pub interface: RowId,
     /// The route info, if its interface is running.
-    pub info: Option<RouteInfo>,
+    pub info: Option<RouteInfo<A>>,
 }
 
-impl ConnectedBase {
-    /// Errors name the row: an IPv6 address, a prefix longer than 32, an unknown interface.
+impl<A: Address> ConnectedBase<A> {
+    /// Addresses of the other family are passed over. Errors name the row: a network of the other family, a prefix that
+    /// is too long, an unknown interface.
     pub fn new(
         config: &DataplaneConfig,
         interfaces: &InterfaceMap,
@@ -139,21 +136,21 @@ impl ConnectedBase {
             ..Self::default()
         };
         for address in &config.addresses {
+            let Some(own) = A::of(address.address) else { continue };
             let interface = find(interfaces, address.row, address.interface)?;
-            let own = v4(address.row, "address", address.address)?;
-            let network = v4(address.row, "network", address.network)?;
-            let len = checked_len(address.row, address.prefix_len)?;
+            let network: A = of_family(address.row, "network", address.network)?;
+            let len = checked_len::<A>(address.row, address.prefix_len)?;
             if enabled(interface) {
                 if let Some(addresses) = connected_base.addresses.get_mut(usize::from(interface)) {
                     addresses.push((own, len));
                 }
-                connected_base.host(address.row, own, Lookup::Local { interface }, own);
+                connected_base.host(address.row, own, RouteLookup::Local { interface }, own);
             }
-            let prefix = (network & mask(len), len);
+            let prefix = (network.masked(len), len);
             let info = connected_base.runs(interface).then_some(RouteInfo {
                 origin: RouteOrigin::Connected,
                 distance: 0,
-                target: NextHopTarget::Resolved(Lookup::Connected { interface }),
+                target: NextHopTarget::Resolved(RouteLookup::Connected { interface }),
                 source: own,
             });
             connected_base.connected.push(Connected {
@@ -164,8 +161,9 @@ impl ConnectedBase {
             });
             let Some(info) = info else { continue };
             connected_base.fixed.push(CheckedRoute { prefix, info, row: address.row });
-            if len <= 30 {
-                connected_base.host(address.row, prefix.0 | !mask(len), Lookup::Broadcast { interface }, own);
+            if A::HAS_BROADCAST && len <= A::BITS - 2 {
+                let lookup = RouteLookup::Broadcast { interface };
+                connected_base.host(address.row, prefix.0.last(len), lookup, own);
             }
         }
         // Of equal prefixes and origins the one configured first is used.
@@ -176,27 +174,27 @@ impl ConnectedBase {
     }
 
     /// The router's addresses and the broadcast addresses of their networks.
-    pub fn own_addresses(&self) -> impl Iterator<Item = u32> {
+    pub fn own_addresses(&self) -> impl Iterator<Item = A> {
         self.own.iter().copied()
     }
 
-    fn host(&mut self, row: RowId, address: u32, lookup: Lookup, source: u32) {
+    fn host(&mut self, row: RowId, address: A, lookup: RouteLookup<A>, source: A) {
         let info = RouteInfo {
             origin: RouteOrigin::Own,
             distance: 0,
             target: NextHopTarget::Resolved(lookup),
             source,
         };
-        self.fixed.push(CheckedRoute { prefix: (address, MAX_LEN), info, row });
+        self.fixed.push(CheckedRoute { prefix: (address, A::BITS), info, row });
     }
 
     fn runs(&self, interface: InterfaceIndex) -> bool {
         self.running.get(usize::from(interface)).copied().unwrap_or(false)
     }
 
-    fn first_address(&self, interface: InterfaceIndex) -> u32 {
+    fn first_address(&self, interface: InterfaceIndex) -> A {
         let addresses = self.addresses.get(usize::from(interface));
-        addresses.and_then(|addresses| addresses.first()).map_or(0, |(address, _)| *address)
+        addresses.and_then(|addresses| addresses.first()).map_or(A::default(), |(address, _)| *address)
     }
 
     /// Row of an interface's number.
@@ -205,12 +203,12 @@ impl ConnectedBase {
     }
 
     /// The interface on which an address is a neighbour, and the router's address in that network.
-    fn neighbor_on(&self, address: u32, on: Option<InterfaceIndex>) -> Option<(InterfaceIndex, u32)> {
-        let mut best: Option<(u8, InterfaceIndex, u32)> = None;
+    fn neighbor_on(&self, address: A, on: Option<InterfaceIndex>) -> Option<(InterfaceIndex, A)> {
+        let mut best: Option<(u8, InterfaceIndex, A)> = None;
         for connected in &self.connected {
             let (network, len) = connected.prefix;
-            let Some(info) = connected.info.filter(|_| address & mask(len) == network) else { continue };
-            let NextHopTarget::Resolved(Lookup::Connected { interface }) = info.target else { continue };
+            let Some(info) = connected.info.filter(|_| address.masked(len) == network) else { continue };
+            let NextHopTarget::Resolved(RouteLookup::Connected { interface }) = info.target else { continue };
             if on.is_none_or(|on| on == interface) && best.is_none_or(|best| len > best.0) {
                 best = Some((len, interface, info.source));
             }
@@ -219,13 +217,19 @@ impl ConnectedBase {
     }
 
     /// Next hop of a route info; `None` if it cannot be resolved, so that its routes are not active.
-    pub fn resolve(&self, info: &RouteInfo) -> Option<NextHop> {
+    pub fn resolve(&self, info: &RouteInfo<A>) -> Option<NextHop<A>> {
+        let unspecified = A::default();
         let hop = match info.target {
             NextHopTarget::Resolved(lookup) => NextHop { lookup, source: info.source },
-            NextHopTarget::Discard(discard) => NextHop { lookup: Lookup::Discard(discard), source: 0 },
+            NextHopTarget::Discard(discard) => {
+                NextHop { lookup: RouteLookup::Discard(discard), source: unspecified }
+            }
             NextHopTarget::Interface { interface } => {
                 let interface = self.interfaces.index(interface).filter(|index| self.runs(*index))?;
-                NextHop { lookup: Lookup::Connected { interface }, source: self.first_address(interface) }
+                NextHop {
+                    lookup: RouteLookup::Connected { interface },
+                    source: self.first_address(interface),
+                }
             }
             // A gateway that is the router's own address forwards nothing.
             NextHopTarget::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => {
@@ -240,22 +244,23 @@ impl ConnectedBase {
                     // `address%interface` needs no connected network.
                     on.filter(|index| self.runs(*index)).map(|index| (index, self.first_address(index)))
                 })?;
-                NextHop { lookup: Lookup::Via { interface, gateway: address }, source }
+                NextHop { lookup: RouteLookup::Via { interface, gateway: address }, source }
             }
         };
-        Some(if info.source == 0 { hop } else { NextHop { source: info.source, ..hop } })
+        Some(if info.source == unspecified { hop } else { NextHop { source: info.source, ..hop } })
     }
 
-    /// The configured routes by prefix, then in configured order. Errors name the row.
-    pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute>, BuildError> {
-        let mut checked = routes.iter().map(|route| self.check_one(route)).collect::<Result<Vec<_>, _>>()?;
+    /// The configured routes of this family by prefix, then in configured order. Errors name the row.
+    pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute<A>>, BuildError> {
+        let of_this = routes.iter().filter_map(|route| Some((A::of(route.destination)?, route)));
+        let checked = of_this.map(|(network, route)| self.check_one(network, route));
+        let mut checked = checked.collect::<Result<Vec<_>, _>>()?;
         checked.sort_by_key(|checked| checked.prefix);
         Ok(checked)
     }
 
-    fn check_one(&self, route: &Route) -> Result<CheckedRoute, BuildError> {
-        let network = v4(route.row, "destination", route.destination)?;
-        let len = checked_len(route.row, route.prefix_len)?;
+    fn check_one(&self, network: A, route: &Route) -> Result<CheckedRoute<A>, BuildError> {
+        let len = checked_len::<A>(route.row, route.prefix_len)?;
         let target = match &route.target {
             RouteTarget::Blackhole => NextHopTarget::Discard(Discard::Blackhole),
             RouteTarget::Interface { interface } => {
@@ -264,32 +269,31 @@ impl ConnectedBase {
             }
             RouteTarget::Gateway { address, interface } => {
                 interface.map(|row| find(&self.interfaces, route.row, row)).transpose()?;
-                NextHopTarget::Gateway { address: v4(route.row, "gateway", *address)?, interface: *interface }
+                let address = of_family(route.row, "gateway", *address)?;
+                NextHopTarget::Gateway { address, interface: *interface }
             }
         };
-        let source = route.pref_src.map(|address| v4(route.row, "pref-src", address)).transpose()?;
+        let source = route.pref_src.map(|address| of_family(route.row, "pref-src", address)).transpose()?;
         let info = RouteInfo {
             origin: RouteOrigin::Static,
             distance: route.distance,
             target,
-            source: source.unwrap_or(0),
+            source: source.unwrap_or_default(),
         };
-        Ok(CheckedRoute { prefix: (network & mask(len), len), info, row: route.row })
+        Ok(CheckedRoute { prefix: (network.masked(len), len), info, row: route.row })
     }
 }
 
-fn checked_len(row: RowId, len: u8) -> Result<u8, BuildError> {
-    if len > MAX_LEN {
-        return Err(BuildError::row(row, format!("prefix length {len}: expected 0 to 32")));
+fn checked_len<A: Address>(row: RowId, len: u8) -> Result<u8, BuildError> {
+    if len > A::BITS {
+        return Err(BuildError::row(row, format!("prefix length {len}: expected 0 to {}", A::BITS)));
     }
     Ok(len)
 }
 
-fn v4(row: RowId, property: &str, address: IpAddr) -> Result<u32, BuildError> {
-    match address {
-        IpAddr::V4(v4) => Ok(v4.to_bits()),
-        IpAddr::V6(_) => Err(BuildError::row(row, format!("{property} {address}: expected an IPv4 address"))),
-    }
+fn of_family<A: Address>(row: RowId, property: &str, address: IpAddr) -> Result<A, BuildError> {
+    let other = || BuildError::row(row, format!("{property} {address}: expected an {} address", A::FAMILY));
+    A::of(address).ok_or_else(other)
 }
 
 fn find(interfaces: &InterfaceMap, row: RowId, interface: RowId) -> Result<InterfaceIndex, BuildError> {

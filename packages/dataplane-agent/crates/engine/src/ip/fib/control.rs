@@ -9,10 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use tollway_config::dataplane::RowId;
 
-use super::cells::Cells;
+use super::address::{Address, Prefix, PrefixTable};
 use super::checked_route::{CheckedRoute, ConnectedBase, RouteInfo, RouteOrigin};
 use super::lookup::{HOPS, NextHops};
-use super::table::{Prefix, RouteTable};
 use super::{DynamicRoute, FibFull, RouteChange};
 
 /// Number of the first route info. Number 0 means that only the default route covers the address, number 1 that there
@@ -21,8 +20,8 @@ const FIRST: u16 = 2;
 
 /// A configured route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Static {
-    network: u32,
+pub struct Static<A> {
+    network: A,
     /// Row of the configuration.
     pub row: RowId,
     /// Number of its route info.
@@ -30,46 +29,53 @@ pub struct Static {
     len: u8,
 }
 
-impl Static {
+impl<A: Address> Static<A> {
     /// Destination.
-    pub fn prefix(&self) -> Prefix {
+    pub fn prefix(&self) -> Prefix<A> {
         (self.network, self.len)
     }
 }
 
 /// The writer's half of a forwarding table.
 #[derive(Debug)]
-pub struct Control {
+pub struct Control<A: Address> {
     /// Interfaces and own addresses on which the routes are resolved.
-    pub connected_base: ConnectedBase,
-    table: RouteTable,
+    pub connected_base: ConnectedBase<A>,
+    table: A::Table,
     /// Route infos by number, from [`FIRST`] on, and whether each is resolved.
-    infos: Vec<(RouteInfo, bool)>,
-    numbers: HashMap<RouteInfo, u16>,
-    fixed: Vec<(Prefix, u16)>,
+    infos: Vec<(RouteInfo<A>, bool)>,
+    numbers: HashMap<RouteInfo<A>, u16>,
+    fixed: Vec<(Prefix<A>, u16)>,
     /// Static routes, by prefix, then in configured order.
-    statics: Vec<Static>,
+    statics: Vec<Static<A>>,
     /// All routes of other programs to a prefix, for prefixes at which there are several of them or the only one is not
     /// used.
-    shadowed: BTreeMap<Prefix, Vec<u16>>,
+    shadowed: BTreeMap<Prefix<A>, Vec<u16>>,
     dynamics: usize,
 }
 
 /// The readers' half of a forwarding table, for the writer.
-#[derive(Clone, Copy)]
-pub struct Published<'a> {
+pub struct Published<'a, A: Address> {
     /// Numbers of route infos by destination.
-    pub cells: &'a Cells,
+    pub cells: &'a A::Cells,
     /// Next hops by number.
-    pub hops: &'a NextHops,
+    pub hops: &'a NextHops<A>,
 }
 
-impl Control {
+impl<A: Address> Clone for Published<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Address> Copy for Published<'_, A> {}
+
+impl<A: Address> Control<A> {
     /// A table without routes.
-    pub fn new(connected_base: ConnectedBase) -> Self {
+    pub fn new(connected_base: ConnectedBase<A>) -> Self {
         Self {
             connected_base,
-            table: RouteTable::new(),
+            table: A::Table::new(),
             infos: Vec::new(),
             numbers: HashMap::new(),
             fixed: Vec::new(),
@@ -80,7 +86,7 @@ impl Control {
     }
 
     /// The route info of a number.
-    pub fn info(&self, number: u16) -> Option<&RouteInfo> {
+    pub fn info(&self, number: u16) -> Option<&RouteInfo<A>> {
         let place = usize::from(number).checked_sub(usize::from(FIRST))?;
         self.infos.get(place).map(|(info, _)| info)
     }
@@ -96,7 +102,10 @@ impl Control {
 
     /// The number of a route info; a new one is published first. Numbers are not reused in the life of a table, since a
     /// reader may still hold one.
-    fn number(&mut self, published: Published<'_>, info: &RouteInfo) -> Result<u16, FibFull> {
+    fn number(&mut self, published: Published<'_, A>, info: &RouteInfo<A>) -> Result<u16, FibFull> {
+        if !self.table.has_room() {
+            return Err(FibFull);
+        }
         if let Some(number) = self.numbers.get(info) {
             return Ok(*number);
         }
@@ -117,7 +126,7 @@ impl Control {
     }
 
     /// Number of route infos of these routes that would be new, at most `enough`.
-    pub fn new_paths(&self, routes: &[CheckedRoute], enough: usize) -> usize {
+    pub fn new_paths(&self, routes: &[CheckedRoute<A>], enough: usize) -> usize {
         let mut new = std::collections::HashSet::new();
         for route in routes {
             if new.len() < enough && !self.numbers.contains_key(&route.info) {
@@ -130,8 +139,8 @@ impl Control {
     /// Installs the router's own addresses and connected networks.
     pub fn install_connected(
         &mut self,
-        published: Published<'_>,
-        changed: &mut Vec<Prefix>,
+        published: Published<'_, A>,
+        changed: &mut Vec<Prefix<A>>,
     ) -> Result<(), FibFull> {
         for checked in std::mem::take(&mut self.connected_base.fixed) {
             let number = self.number(published, &checked.info)?;
@@ -148,9 +157,9 @@ impl Control {
     /// Replaces the configured routes. Prefixes whose routes do not change are not touched.
     pub fn replace_statics(
         &mut self,
-        published: Published<'_>,
-        routes: &[CheckedRoute],
-        changed: &mut Vec<Prefix>,
+        published: Published<'_, A>,
+        routes: &[CheckedRoute<A>],
+        changed: &mut Vec<Prefix<A>>,
     ) -> Result<(), FibFull> {
         let mut statics = Vec::with_capacity(routes.len());
         for route in routes {
@@ -170,9 +179,9 @@ impl Control {
     /// Applies a change that another program has made.
     pub fn change(
         &mut self,
-        published: Published<'_>,
-        change: &RouteChange,
-        changed: &mut Vec<Prefix>,
+        published: Published<'_, A>,
+        change: &RouteChange<A>,
+        changed: &mut Vec<Prefix<A>>,
     ) -> Result<(), FibFull> {
         match change {
             RouteChange::Replace(route) => self.replace_dynamic(published, route, changed),
@@ -186,9 +195,9 @@ impl Control {
 
     fn replace_dynamic(
         &mut self,
-        published: Published<'_>,
-        route: &DynamicRoute,
-        changed: &mut Vec<Prefix>,
+        published: Published<'_, A>,
+        route: &DynamicRoute<A>,
+        changed: &mut Vec<Prefix<A>>,
     ) -> Result<(), FibFull> {
         let prefix = super::masked(route.destination, route.prefix_len);
         let number = self.number(published, &route.info())?;
@@ -221,10 +230,10 @@ impl Control {
 
     fn remove_dynamic(
         &mut self,
-        published: Published<'_>,
-        prefix: Prefix,
+        published: Published<'_, A>,
+        prefix: Prefix<A>,
         metric: u32,
-        changed: &mut Vec<Prefix>,
+        changed: &mut Vec<Prefix<A>>,
     ) {
         if !self.shadowed.contains_key(&prefix) {
             // There is only the route that the prefix uses, or none.
@@ -251,7 +260,7 @@ impl Control {
     }
 
     /// Routes of other programs to a prefix.
-    fn dynamics_of(&self, prefix: Prefix) -> Vec<u16> {
+    fn dynamics_of(&self, prefix: Prefix<A>) -> Vec<u16> {
         match self.shadowed.get(&prefix) {
             Some(dynamics) => dynamics.clone(),
             None => {
@@ -263,10 +272,10 @@ impl Control {
     /// Sets the best route of a prefix. `dynamics` are its routes of other programs.
     fn update_best(
         &mut self,
-        published: Published<'_>,
-        prefix: Prefix,
+        published: Published<'_, A>,
+        prefix: Prefix<A>,
         dynamics: Vec<u16>,
-        changed: &mut Vec<Prefix>,
+        changed: &mut Vec<Prefix<A>>,
     ) {
         let winner = self.best(prefix, &dynamics);
         if matches!(dynamics.as_slice(), [] | [_]) && dynamics.first().is_none_or(|only| *only == winner) {
@@ -282,7 +291,7 @@ impl Control {
     /// The best route of a prefix: own addresses and connected networks first, then the lowest distance, then
     /// configured routes before others, then the first configured one or the one with the lowest metric. 0 if there is
     /// none.
-    fn best(&self, prefix: Prefix, dynamics: &[u16]) -> u16 {
+    fn best(&self, prefix: Prefix<A>, dynamics: &[u16]) -> u16 {
         let at = self.fixed.partition_point(|(known, _)| *known < prefix);
         if let Some((_, number)) = self.fixed.get(at).filter(|(known, _)| *known == prefix) {
             return *number;
@@ -298,7 +307,7 @@ impl Control {
     }
 
     /// Configured routes to a prefix.
-    pub fn statics_of(&self, prefix: Prefix) -> &[Static] {
+    pub fn statics_of(&self, prefix: Prefix<A>) -> &[Static<A>] {
         let from = self.statics.partition_point(|known| known.prefix() < prefix);
         let rest = self.statics.get(from..).unwrap_or_default();
         let len = rest.partition_point(|known| known.prefix() == prefix);
@@ -306,22 +315,22 @@ impl Control {
     }
 
     /// Configured routes, by prefix, then in configured order.
-    pub fn statics(&self) -> &[Static] {
+    pub fn statics(&self) -> &[Static<A>] {
         &self.statics
     }
 
     /// Number of the route info that exactly this prefix uses; 0 if there is no such route.
-    pub fn winner(&self, prefix: Prefix) -> u16 {
+    pub fn winner(&self, prefix: Prefix<A>) -> u16 {
         self.table.get(prefix)
     }
 
     /// Number of a route info that is known.
-    pub fn known(&self, info: &RouteInfo) -> Option<u16> {
+    pub fn known(&self, info: &RouteInfo<A>) -> Option<u16> {
         self.numbers.get(info).copied()
     }
 
     /// Every route of another program, with its number, in no order.
-    pub fn dynamics(&self) -> impl Iterator<Item = (Prefix, u16)> {
+    pub fn dynamics(&self) -> impl Iterator<Item = (Prefix<A>, u16)> {
         let alone = self
             .table
             .iter()
@@ -337,13 +346,13 @@ impl Control {
 
     /// Number of prefixes in the lookup structure, and of deep blocks without any prefix.
     pub fn sizes(&self) -> (usize, usize) {
-        (self.table.len(), self.table.deep_blocks().1)
+        (self.table.len(), self.table.unused_blocks())
     }
 }
 
 /// Prefixes whose routes differ between both lists, which are sorted by prefix.
-fn differing(old: &[Static], new: &[Static]) -> Vec<Prefix> {
-    let group = |list: &[Static], prefix: Prefix| {
+fn differing<A: Address>(old: &[Static<A>], new: &[Static<A>]) -> Vec<Prefix<A>> {
+    let group = |list: &[Static<A>], prefix: Prefix<A>| {
         list.iter().position(|route| route.prefix() != prefix).unwrap_or(list.len())
     };
     let (mut old, mut new) = (old, new);

@@ -4,7 +4,7 @@ use tollway_config::dataplane::RowId;
 
 use super::checked_route::{RouteInfo, RouteOrigin};
 use super::control::Control;
-use super::{Discard, Fib, Prefix};
+use super::{Address, Discard, Prefix, Table};
 
 /// Origin of a listed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +32,9 @@ pub enum RouteSource {
 
 /// A route and its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ListedRoute {
+pub struct ListedRoute<A = u32> {
     /// Destination network, host order.
-    pub destination: u32,
+    pub destination: A,
     /// Prefix length, bits.
     pub prefix_len: u8,
     /// Origin of the route.
@@ -46,23 +46,23 @@ pub struct ListedRoute {
     /// The type of a route that forwards nothing.
     pub discard: Option<Discard>,
     /// Gateway, if it has one.
-    pub gateway: Option<u32>,
+    pub gateway: Option<A>,
     /// Row of the out-interface; 0 if the route cannot be resolved.
     pub interface: RowId,
-    /// Preferred source for the router's own packets; 0 without one.
-    pub pref_src: u32,
+    /// Preferred source for the router's own packets; unspecified without one.
+    pub pref_src: A,
 }
 
-impl Fib {
+impl<A: Address> Table<A> {
     /// Calls a function with every route and its state: connected ones, then configured ones by destination, then those
     /// of other programs. Routes cannot be changed meanwhile; lookups can be made.
-    pub fn for_each_route(&self, mut tell: impl FnMut(&ListedRoute)) {
+    pub fn for_each_route(&self, mut tell: impl FnMut(&ListedRoute<A>)) {
         let control = self.control();
         for route in &control.connected_base.connected {
             let (destination, prefix_len) = route.prefix;
-            // A /32 address is both local and its own connected network: the address answers lookups.
-            let wins = |info: &RouteInfo| {
-                prefix_len == 32 || control.known(info) == Some(control.winner(route.prefix))
+            // An address with its whole length is both local and its own connected network: the address answers lookups.
+            let wins = |info: &RouteInfo<A>| {
+                prefix_len == A::BITS || control.known(info) == Some(control.winner(route.prefix))
             };
             tell(&ListedRoute {
                 destination,
@@ -73,7 +73,7 @@ impl Fib {
                 discard: None,
                 gateway: None,
                 interface: route.interface,
-                pref_src: 0,
+                pref_src: A::default(),
             });
         }
         self.for_each_static_of(&control, &mut tell);
@@ -87,11 +87,11 @@ impl Fib {
     }
 
     /// Calls a function with every configured route and its state, by destination and then in configured order.
-    pub fn for_each_static(&self, tell: impl FnMut(&ListedRoute)) {
+    pub fn for_each_static(&self, tell: impl FnMut(&ListedRoute<A>)) {
         self.for_each_static_of(&self.control(), tell);
     }
 
-    fn for_each_static_of(&self, control: &Control, mut tell: impl FnMut(&ListedRoute)) {
+    fn for_each_static_of(&self, control: &Control<A>, mut tell: impl FnMut(&ListedRoute<A>)) {
         for route in control.statics() {
             let Some(info) = control.info(route.number) else { continue };
             let prefix = route.prefix();
@@ -105,13 +105,13 @@ impl Fib {
 
     fn listed(
         &self,
-        control: &Control,
-        (destination, prefix_len): Prefix,
+        control: &Control<A>,
+        (destination, prefix_len): Prefix<A>,
         source: RouteSource,
         number: u16,
-        info: &RouteInfo,
+        info: &RouteInfo<A>,
         active: bool,
-    ) -> ListedRoute {
+    ) -> ListedRoute<A> {
         ListedRoute {
             destination,
             prefix_len,
@@ -130,7 +130,7 @@ impl Fib {
     }
 
     /// Every route with its state, in the order of [`Self::for_each_route`].
-    pub fn routes(&self) -> Vec<ListedRoute> {
+    pub fn routes(&self) -> Vec<ListedRoute<A>> {
         let mut routes = Vec::with_capacity(self.dynamic_len());
         self.for_each_route(|route| routes.push(*route));
         routes

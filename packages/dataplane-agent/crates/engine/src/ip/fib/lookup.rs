@@ -1,12 +1,19 @@
 //! Lookup results, and their packed form, which is read without a lock.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::address::{Address, AtomicAddress};
 use crate::ids::InterfaceIndex;
+
+/// Result of a lookup of an IPv4 address.
+pub type Lookup = RouteLookup<u32>;
+
+/// Result of a lookup of an IPv6 address.
+pub type Lookup6 = RouteLookup<u128>;
 
 /// Result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Lookup {
+pub enum RouteLookup<A> {
     /// An address of the router, on this interface.
     Local {
         /// Interface that has it.
@@ -26,8 +33,8 @@ pub enum Lookup {
     Via {
         /// Interface of the neighbour.
         interface: InterfaceIndex,
-        /// IPv4 address of the gateway.
-        gateway: u32,
+        /// Address of the gateway.
+        gateway: A,
     },
     /// The route discards packets.
     Discard(Discard),
@@ -46,7 +53,7 @@ pub enum Discard {
     Prohibit,
 }
 
-impl Lookup {
+impl<A: Address> RouteLookup<A> {
     /// The interface, if there is one.
     pub fn interface(self) -> Option<InterfaceIndex> {
         match self {
@@ -58,8 +65,8 @@ impl Lookup {
         }
     }
 
-    /// Packed form: kind in bits 48 and up, interface in bits 32 to 47, gateway or type of discard in bits 0 to 31. 0
-    /// is [`Lookup::NoRoute`].
+    /// Packed form: kind in bits 48 and up, interface in bits 32 to 47, lower bits of the gateway or type of discard in
+    /// bits 0 to 31. 0 is [`RouteLookup::NoRoute`].
     fn packed(self) -> u64 {
         let kind = |kind: u64, interface: InterfaceIndex| kind << 48 | u64::from(interface) << 32;
         match self {
@@ -70,15 +77,15 @@ impl Lookup {
             Self::Local { interface } => kind(2, interface),
             Self::Broadcast { interface } => kind(3, interface),
             Self::Connected { interface } => kind(4, interface),
-            Self::Via { interface, gateway } => kind(5, interface) | u64::from(gateway),
+            Self::Via { interface, gateway } => kind(5, interface) | u64::from(gateway.low()),
         }
     }
 
     #[inline]
-    fn unpacked(packed: u64) -> Self {
+    fn unpacked(packed: u64, gateways: &[A::Atomic], number: usize) -> Self {
         let interface = (packed >> 32) as InterfaceIndex;
         match packed >> 48 {
-            5 => Self::Via { interface, gateway: packed as u32 },
+            5 => Self::Via { interface, gateway: A::gateway(packed as u32, gateways, number) },
             4 => Self::Connected { interface },
             3 => Self::Broadcast { interface },
             2 => Self::Local { interface },
@@ -94,11 +101,11 @@ impl Lookup {
 
 /// A shared next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NextHop {
+pub struct NextHop<A> {
     /// Result of lookups.
-    pub lookup: Lookup,
-    /// Source for the router's own packets; 0 without one.
-    pub source: u32,
+    pub lookup: RouteLookup<A>,
+    /// Source for the router's own packets; unspecified without one.
+    pub source: A,
 }
 
 /// Number of different values that cells can hold.
@@ -107,39 +114,61 @@ pub const HOPS: usize = 1 << 15;
 /// Next hops by number. A published next hop never changes, so that a number read from a cell has the meaning that it
 /// had when it was written.
 #[derive(Debug)]
-pub struct NextHops {
+pub struct NextHops<A: Address> {
     lookups: Box<[AtomicU64; HOPS]>,
-    sources: Box<[AtomicU32; HOPS]>,
+    /// Gateways; empty where they fit into the packed lookups.
+    gateways: Box<[A::Atomic]>,
+    sources: Box<[A::Atomic]>,
 }
 
-impl NextHops {
+impl<A: Address> NextHops<A> {
     /// An array whose next hops forward nothing.
     pub fn new() -> Self {
-        Self { lookups: bytemuck::zeroed_box(), sources: bytemuck::zeroed_box() }
+        let gateways = if A::BITS > 32 { HOPS } else { 0 };
+        Self {
+            lookups: bytemuck::zeroed_box(),
+            gateways: bytemuck::zeroed_slice_box(gateways),
+            sources: bytemuck::zeroed_slice_box(HOPS),
+        }
     }
 
     /// Lookup result of a number.
     #[inline]
-    pub fn lookup(&self, number: u16) -> Lookup {
-        let slot = &self.lookups[usize::from(number) % HOPS];
-        Lookup::unpacked(slot.load(Ordering::Relaxed))
+    pub fn lookup(&self, number: u16) -> RouteLookup<A> {
+        let place = usize::from(number) % HOPS;
+        RouteLookup::unpacked(self.lookups[place].load(Ordering::Relaxed), &self.gateways, place)
     }
 
-    /// Source address for the router's own packets; 0 without one.
-    pub fn source(&self, number: u16) -> u32 {
-        self.sources[usize::from(number) % HOPS].load(Ordering::Relaxed)
+    /// Source address for the router's own packets; unspecified without one.
+    pub fn source(&self, number: u16) -> A {
+        self.sources.get(usize::from(number) % HOPS).map_or(A::default(), AtomicAddress::load)
     }
 
     /// Publishes the next hop of a number, before any cell holds the number.
-    pub fn publish(&self, number: u16, hop: NextHop) {
-        self.lookups[usize::from(number) % HOPS].store(hop.lookup.packed(), Ordering::Relaxed);
-        self.sources[usize::from(number) % HOPS].store(hop.source, Ordering::Relaxed);
+    pub fn publish(&self, number: u16, hop: NextHop<A>) {
+        let place = usize::from(number) % HOPS;
+        if let (RouteLookup::Via { gateway, .. }, Some(slot)) = (hop.lookup, self.gateways.get(place)) {
+            slot.store(gateway);
+        }
+        if let Some(slot) = self.sources.get(place) {
+            slot.store(hop.source);
+        }
+        self.lookups[place].store(hop.lookup.packed(), Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gateway_of_any_family_is_published_whole() {
+        let hops = NextHops::<u128>::new();
+        let lookup = Lookup6::Via { interface: 7, gateway: 0xfe80 << 112 | 9 };
+        hops.publish(3, NextHop { lookup, source: 5 << 100 });
+        assert_eq!((hops.lookup(3), hops.source(3)), (lookup, 5 << 100));
+        assert_eq!((hops.lookup(4), hops.source(4)), (Lookup6::NoRoute, 0));
+    }
 
     #[test]
     fn packing_keeps_everything() {
@@ -155,7 +184,7 @@ mod tests {
             Lookup::Via { interface, gateway },
             Lookup::Via { interface: 0, gateway: 0 },
         ] {
-            assert_eq!(Lookup::unpacked(lookup.packed()), lookup);
+            assert_eq!(Lookup::unpacked(lookup.packed(), &[], 0), lookup);
         }
     }
 }

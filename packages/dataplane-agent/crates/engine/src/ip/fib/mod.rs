@@ -2,24 +2,30 @@
 //!
 //! Connected routes follow from the addresses, static ones are resolved through them (RouterOS's default
 //! scopes: a static route's gateway must lie in a connected network), and other programs may add their own.
-//! One table answers local addresses and broadcasts too.
+//! One table for each family answers local addresses and broadcasts too.
 //!
 //! The table is shared by all workers and changed in place: a route that is added, replaced or removed does not affect
 //! the other routes. Lookups take no lock (see [`cells`]); changes are made by one thread at a time. A change of a
 //! route becomes visible cell by cell: each lookup sees either the old or the new route. Interfaces and addresses, on
 //! which routes depend, are fixed for a table: a change of them builds a new one.
 
+mod address;
 mod cells;
 mod checked_route;
 mod control;
+mod family;
 mod listing;
 mod lookup;
 #[cfg(test)]
 mod model;
+mod prefix_set;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trie;
+mod trie_writer;
 
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,30 +34,35 @@ use tollway_config::dataplane::{DataplaneConfig, Route, RowId};
 use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
-use crate::ip::mask;
-use cells::Cells;
+use address::LookupCells;
+pub use address::{Address, Prefix};
 pub use checked_route::CheckedRoute;
 use checked_route::{ConnectedBase, NextHopTarget, RouteInfo, RouteOrigin};
 use control::{Control, Published};
 pub use listing::{ListedRoute, RouteSource};
 use lookup::NextHops;
-pub use lookup::{Discard, Lookup};
-pub use table::Prefix;
+pub use lookup::{Discard, Lookup, Lookup6, RouteLookup};
 
 /// Route number that means "no route".
 const NOWHERE: u16 = 1;
 
-/// The forwarding table.
+/// The forwarding table of IPv4.
+pub type Fib = Table<u32>;
+
+/// The forwarding table of IPv6. Link-local addresses are not in it.
+pub type Fib6 = Table<u128>;
+
+/// A forwarding table.
 #[derive(Debug)]
-pub struct Fib {
-    cells: Cells,
-    hops: NextHops,
+pub struct Table<A: Address> {
+    cells: A::Cells,
+    hops: NextHops<A>,
     /// Route number of the default route; it applies to cells that hold 0.
     default: AtomicU16,
-    own: OwnAddresses,
+    own: OwnAddresses<A>,
     /// Own addresses with their prefix lengths, by interface.
-    addresses: Vec<Vec<(u32, u8)>>,
-    control: Mutex<Control>,
+    addresses: Vec<Vec<(A, u8)>>,
+    control: Mutex<Control<A>>,
 }
 
 /// Error: more different next hops than a table can number. A new table numbers only the next hops that are in use.
@@ -60,9 +71,9 @@ pub struct FibFull;
 
 /// A route that another program has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DynamicRoute {
+pub struct DynamicRoute<A = u32> {
     /// Destination network, host order.
-    pub destination: u32,
+    pub destination: A,
     /// Prefix length, bits.
     pub prefix_len: u8,
     /// Preference among routes of other programs to the same prefix; lower wins.
@@ -72,20 +83,20 @@ pub struct DynamicRoute {
     /// Preference among all routes to the same prefix; lower wins.
     pub distance: u8,
     /// Target of the route.
-    pub target: DynamicTarget,
+    pub target: DynamicTarget<A>,
     /// The route has more next hops than `target`, which are not used.
     pub multipath: bool,
-    /// Source for the router's own packets; 0 for an address of the interface.
-    pub source: u32,
+    /// Source for the router's own packets; unspecified for an address of the interface.
+    pub source: A,
 }
 
 /// Target of a route of another program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DynamicTarget {
+pub enum DynamicTarget<A = u32> {
     /// Next hop: a neighbour.
     Gateway {
-        /// IPv4 address of the next hop.
-        address: u32,
+        /// Address of the next hop.
+        address: A,
         /// Interface row, if the route names one.
         interface: Option<RowId>,
     },
@@ -98,8 +109,8 @@ pub enum DynamicTarget {
     Discard(Discard),
 }
 
-impl DynamicRoute {
-    fn info(&self) -> RouteInfo {
+impl<A: Address> DynamicRoute<A> {
+    fn info(&self) -> RouteInfo<A> {
         let target = match self.target {
             DynamicTarget::Gateway { address, interface } => NextHopTarget::Gateway { address, interface },
             DynamicTarget::Interface { interface } => NextHopTarget::Interface { interface },
@@ -110,7 +121,7 @@ impl DynamicRoute {
         RouteInfo { origin, distance: self.distance, target, source: self.source }
     }
 
-    fn of(prefix: Prefix, info: &RouteInfo) -> Option<Self> {
+    fn of(prefix: Prefix<A>, info: &RouteInfo<A>) -> Option<Self> {
         let RouteOrigin::Dynamic { metric, protocol, multipath } = info.origin else { return None };
         let target = match info.target {
             NextHopTarget::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
@@ -126,13 +137,13 @@ impl DynamicRoute {
 
 /// Change of a route by another program. Destination and metric identify the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RouteChange {
+pub enum RouteChange<A = u32> {
     /// Adds the route, or replaces the one with the same destination and metric.
-    Replace(DynamicRoute),
+    Replace(DynamicRoute<A>),
     /// Removes the route.
     Remove {
         /// Destination network, host order.
-        destination: u32,
+        destination: A,
         /// Prefix length, bits.
         prefix_len: u8,
         /// Metric.
@@ -140,15 +151,15 @@ pub enum RouteChange {
     },
 }
 
-fn masked(network: u32, len: u8) -> Prefix {
-    (network & mask(len.min(32)), len.min(32))
+fn masked<A: Address>(network: A, len: u8) -> Prefix<A> {
+    (network.masked(len), len.min(A::BITS))
 }
 
-impl Fib {
+impl<A: Address> Table<A> {
     /// Builds the table. `running` says by interface index which interfaces have a carrier. Interfaces without a
     /// carrier and disabled ones have no connected routes, and routes through them are inactive. Addresses remain the
-    /// router's own unless their interface is disabled. Errors name the row: an IPv6 row, a prefix longer than 32, an
-    /// unknown interface.
+    /// router's own unless their interface is disabled. Rows of the other family are passed over. Errors name the row: a
+    /// gateway of the other family, a prefix that is too long, an unknown interface.
     pub fn build(
         config: &DataplaneConfig,
         interfaces: &InterfaceMap,
@@ -157,7 +168,7 @@ impl Fib {
         let connected_base = ConnectedBase::new(config, interfaces, running)?;
         let checked = connected_base.check(&config.routes)?;
         let fib = Self {
-            cells: Cells::new(),
+            cells: A::Cells::new(),
             hops: NextHops::new(),
             default: AtomicU16::new(NOWHERE),
             own: OwnAddresses::new(connected_base.own_addresses()),
@@ -180,27 +191,27 @@ impl Fib {
         Ok(fib)
     }
 
-    fn control(&self) -> MutexGuard<'_, Control> {
+    fn control(&self) -> MutexGuard<'_, Control<A>> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn published(&self) -> Published<'_> {
+    fn published(&self) -> Published<'_, A> {
         Published { cells: &self.cells, hops: &self.hops }
     }
 
-    fn follow_default(&self, control: &Control) {
-        let number = control.winner((0, 0));
+    fn follow_default(&self, control: &Control<A>) {
+        let number = control.winner((A::default(), 0));
         self.default.store(if number == 0 { NOWHERE } else { number }, Ordering::Release);
     }
 
     /// Checks the configured routes against the interfaces and addresses of this table. The routes must come from a
     /// configuration with the same interfaces and addresses. Errors name the row.
-    pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute>, BuildError> {
+    pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute<A>>, BuildError> {
         self.control().connected_base.check(routes)
     }
 
     /// Whether enough numbers for next hops are left for [`Self::replace_static`] to install these routes.
-    pub fn has_room(&self, routes: &[CheckedRoute]) -> bool {
+    pub fn has_room(&self, routes: &[CheckedRoute<A>]) -> bool {
         let control = self.control();
         let room = control.room();
         control.new_paths(routes, room + 1) <= room
@@ -208,7 +219,7 @@ impl Fib {
 
     /// Replaces the configured routes; unchanged routes are not touched. Returns the destinations whose target has
     /// changed. After an error some of the old routes may still be installed.
-    pub fn replace_static(&self, routes: &[CheckedRoute]) -> Result<Vec<Prefix>, FibFull> {
+    pub fn replace_static(&self, routes: &[CheckedRoute<A>]) -> Result<Vec<Prefix<A>>, FibFull> {
         let mut control = self.control();
         let mut changed = Vec::new();
         let result = control.replace_statics(self.published(), routes, &mut changed);
@@ -218,7 +229,7 @@ impl Fib {
 
     /// Applies the changes of another program in order and appends the destinations whose target has changed to
     /// `changed`. After an error the changes before the failed one remain applied.
-    pub fn change(&self, changes: &[RouteChange], changed: &mut Vec<Prefix>) -> Result<(), FibFull> {
+    pub fn change(&self, changes: &[RouteChange<A>], changed: &mut Vec<Prefix<A>>) -> Result<(), FibFull> {
         let mut control = self.control();
         let result = changes.iter().try_for_each(|change| control.change(self.published(), change, changed));
         self.follow_default(&control);
@@ -227,12 +238,12 @@ impl Fib {
 
     /// Copies the routes of other programs from another table.
     pub fn adopt(&self, other: &Self) -> Result<(), FibFull> {
-        let routes: Vec<RouteChange> = other.dynamic_routes().map(RouteChange::Replace).collect();
+        let routes: Vec<RouteChange<A>> = other.dynamic_routes().map(RouteChange::Replace).collect();
         self.change(&routes, &mut Vec::new())
     }
 
     /// The routes of other programs, active or not, in no particular order.
-    pub fn dynamic_routes(&self) -> impl Iterator<Item = DynamicRoute> {
+    pub fn dynamic_routes(&self) -> impl Iterator<Item = DynamicRoute<A>> {
         let control = self.control();
         let routes: Vec<_> = control
             .dynamics()
@@ -242,56 +253,56 @@ impl Fib {
     }
 
     #[inline]
-    fn number(&self, destination: u32) -> u16 {
+    fn number(&self, destination: A) -> u16 {
         let number = self.cells.number(destination);
         if number == 0 { self.default.load(Ordering::Acquire) } else { number }
     }
 
-    /// Looks up an IPv4 destination. Limited broadcast and multicast are not known here.
+    /// Looks up a destination. Limited broadcast, multicast and link-local addresses are not known here.
     #[inline]
-    pub fn lookup(&self, destination: u32) -> Lookup {
+    pub fn lookup(&self, destination: A) -> RouteLookup<A> {
         self.hops.lookup(self.number(destination))
     }
 
     /// Prefetches the memory that [`Self::lookup`] will read. The result means nothing; it is there to be
     /// passed to [`std::hint::black_box`].
     #[inline]
-    pub fn touch(&self, destination: u32) -> u16 {
+    pub fn touch(&self, destination: A) -> u16 {
         self.cells.touch(destination)
     }
 
     /// Whether an address is the router's own. For nearly all other addresses this takes no lookup.
     #[inline]
-    pub fn is_local(&self, address: u32) -> bool {
-        self.own.may_hold(address) && matches!(self.lookup(address), Lookup::Local { .. })
+    pub fn is_local(&self, address: A) -> bool {
+        self.own.may_hold(address) && matches!(self.lookup(address), RouteLookup::Local { .. })
     }
 
     /// Whether an address is the router's own or the broadcast address of a connected network; no other station uses
     /// either as a source. For nearly all other addresses this takes no lookup.
     #[inline]
-    pub fn is_local_or_broadcast(&self, address: u32) -> bool {
+    pub fn is_local_or_broadcast(&self, address: A) -> bool {
         self.own.may_hold(address)
-            && matches!(self.lookup(address), Lookup::Local { .. } | Lookup::Broadcast { .. })
+            && matches!(self.lookup(address), RouteLookup::Local { .. } | RouteLookup::Broadcast { .. })
     }
 
     /// Source address for packets of the router to a destination; `None` without a route, or when the route has no
     /// source address.
-    pub fn source_for(&self, destination: u32) -> Option<u32> {
-        Some(self.hops.source(self.number(destination))).filter(|source| *source != 0)
+    pub fn source_for(&self, destination: A) -> Option<A> {
+        Some(self.hops.source(self.number(destination))).filter(|source| *source != A::default())
     }
 
     /// Row of the configured route that a destination follows; `None` for a route that is not configured, and while
     /// routes are being changed.
-    pub fn row_of(&self, destination: u32) -> Option<RowId> {
+    pub fn row_of(&self, destination: A) -> Option<RowId> {
         let control = self.control.try_lock().ok()?;
-        let prefixes = (0..=32).rev().map(|len| masked(destination, len));
+        let prefixes = (0..=A::BITS).rev().map(|len| masked(destination, len));
         let (prefix, number) =
             prefixes.map(|prefix| (prefix, control.winner(prefix))).find(|(_, number)| *number != 0)?;
         control.statics_of(prefix).iter().find(|route| route.number == number).map(|route| route.row)
     }
 
     /// Own addresses of an interface with their prefix lengths, in configured order.
-    pub fn addresses(&self, interface: InterfaceIndex) -> &[(u32, u8)] {
+    pub fn addresses(&self, interface: InterfaceIndex) -> &[(A, u8)] {
         self.addresses.get(usize::from(interface)).map_or(&[], Vec::as_slice)
     }
 
@@ -319,16 +330,17 @@ impl Fib {
 /// Filter of addresses that may be the router's own or the broadcast addresses of its networks. It is a set of hash
 /// values: one load excludes all but one in a few dozen of the other addresses.
 #[derive(Debug)]
-struct OwnAddresses {
+struct OwnAddresses<A> {
     /// A power of two of words.
     words: Box<[u64]>,
+    of: PhantomData<A>,
 }
 
-impl OwnAddresses {
-    fn new(addresses: impl Iterator<Item = u32>) -> Self {
-        let addresses: Vec<u32> = addresses.collect();
+impl<A: Address> OwnAddresses<A> {
+    fn new(addresses: impl Iterator<Item = A>) -> Self {
+        let addresses: Vec<A> = addresses.collect();
         let words = addresses.len().next_power_of_two().max(16);
-        let mut own = Self { words: vec![0; words].into() };
+        let mut own = Self { words: vec![0; words].into(), of: PhantomData };
         for address in addresses {
             let (word, bit) = own.place(address);
             if let Some(word) = own.words.get_mut(word) {
@@ -339,13 +351,13 @@ impl OwnAddresses {
     }
 
     #[inline]
-    fn place(&self, address: u32) -> (usize, u64) {
-        let mixed = address.wrapping_mul(0x9e37_79b1);
+    fn place(&self, address: A) -> (usize, u64) {
+        let mixed = address.folded().wrapping_mul(0x9e37_79b1);
         ((mixed >> 6) as usize & (self.words.len() - 1), 1 << (mixed >> 26))
     }
 
     #[inline]
-    fn may_hold(&self, address: u32) -> bool {
+    fn may_hold(&self, address: A) -> bool {
         let (word, bit) = self.place(address);
         self.words.get(word).is_some_and(|word| word & bit != 0)
     }

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use tollway_config::dataplane::{ArpMode, Interface, InterfaceAddress, IoChoice, Route, RouteTarget};
 
 use super::*;
+use crate::ip::mask;
 
 const GATEWAYS: [&str; 4] = ["10.1.0.2", "10.1.0.3", "10.2.0.2", "99.9.9.9"];
 

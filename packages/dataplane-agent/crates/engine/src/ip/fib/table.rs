@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::address::{Prefix, PrefixTable};
 use super::cells::{BLOCK, Cells, DEEP_PARTS, DEEPER, ROOT};
 
 /// Number of address bits that a level resolves.
@@ -13,9 +14,6 @@ const STRIDE: u32 = 8;
 
 /// Prefixes of one block: the heap number in the upper half of an entry, the next-hop number in the lower half.
 type Bucket = Vec<u32>;
-
-/// A prefix: network in host order, host bits zero, and length.
-pub type Prefix = (u32, u8);
 
 /// The prefixes with their next-hop numbers, from 1 to 2¹⁵ − 1.
 #[derive(Debug)]
@@ -94,9 +92,8 @@ fn longest(bucket: &[u32], mut heap: u32, base: u16) -> u16 {
     base
 }
 
-impl RouteTable {
-    /// A table without routes.
-    pub fn new() -> Self {
+impl PrefixTable<u32> for RouteTable {
+    fn new() -> Self {
         Self {
             short: bytemuck::zeroed_slice_box(2 * ROOT),
             index: bytemuck::zeroed_slice_box(ROOT),
@@ -107,13 +104,11 @@ impl RouteTable {
         }
     }
 
-    /// Number of prefixes.
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.len
     }
 
-    /// The number of exactly this prefix; 0 if it is not there.
-    pub fn get(&self, (network, len): Prefix) -> u16 {
+    fn get(&self, (network, len): Prefix) -> u16 {
         let len = u32::from(len);
         match len {
             0..=16 => self.short.get(heap(network, len) as usize).copied().unwrap_or(0),
@@ -122,14 +117,8 @@ impl RouteTable {
         }
     }
 
-    fn middle_bucket(&self, network: u32) -> &[u32] {
-        let place = self.index.get(network as usize).copied().unwrap_or(0) as usize;
-        place.checked_sub(1).and_then(|place| self.middle.get(place)).map_or(&[], Vec::as_slice)
-    }
-
-    /// Sets the number of a prefix, or removes the prefix if `number` is 0, and updates the cells. Returns the former
-    /// number. Cells that are covered by no prefix, or only by /0, hold 0.
-    pub fn set(&mut self, cells: &Cells, (network, len): Prefix, number: u16) -> u16 {
+    /// Cells that are covered by no prefix, or only by /0, hold 0.
+    fn set(&mut self, cells: &Cells, (network, len): Prefix, number: u16) -> u16 {
         let len = u32::from(len.min(32));
         let before = match len {
             0..=16 => self.set_short(cells, heap(network, len), number),
@@ -139,6 +128,44 @@ impl RouteTable {
         self.len =
             self.len + usize::from(before == 0 && number != 0) - usize::from(before != 0 && number == 0);
         before
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Prefix, u16)> {
+        let unfold = |first: u32, above: u32, entry: u32| {
+            let (heap, number) = (entry >> 16, entry as u16);
+            let depth = heap.checked_ilog2().unwrap_or(0);
+            let bits = (heap - (1 << depth)).checked_shl(32 - above - depth).unwrap_or(0);
+            ((first | bits, (above + depth) as u8), number)
+        };
+        let short = (1_u32..).zip(self.short.iter().skip(1)).filter(|(_, number)| **number != 0);
+        let short = short.map(|(heap, number)| {
+            let depth = heap.ilog2();
+            (((heap - (1 << depth)).checked_shl(32 - depth).unwrap_or(0), depth as u8), *number)
+        });
+        let middle = (0_u32..).zip(self.index.iter()).filter(|(_, place)| **place != 0);
+        let middle = middle.flat_map(move |(high, _)| {
+            self.middle_bucket(high).iter().map(move |entry| unfold(high << 16, 16, *entry))
+        });
+        let deep = self
+            .deep
+            .iter()
+            .flat_map(move |(key, bucket)| bucket.iter().map(move |entry| unfold(key << 8, 24, *entry)));
+        short.chain(middle).chain(deep)
+    }
+
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    fn unused_blocks(&self) -> usize {
+        self.deep_blocks().1
+    }
+}
+
+impl RouteTable {
+    fn middle_bucket(&self, network: u32) -> &[u32] {
+        let place = self.index.get(network as usize).copied().unwrap_or(0) as usize;
+        place.checked_sub(1).and_then(|place| self.middle.get(place)).map_or(&[], Vec::as_slice)
     }
 
     fn set_short(&mut self, cells: &Cells, heap: u32, number: u16) -> u16 {
@@ -268,30 +295,6 @@ impl RouteTable {
         before
     }
 
-    /// Every prefix with its number, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (Prefix, u16)> {
-        let unfold = |first: u32, above: u32, entry: u32| {
-            let (heap, number) = (entry >> 16, entry as u16);
-            let depth = heap.checked_ilog2().unwrap_or(0);
-            let bits = (heap - (1 << depth)).checked_shl(32 - above - depth).unwrap_or(0);
-            ((first | bits, (above + depth) as u8), number)
-        };
-        let short = (1_u32..).zip(self.short.iter().skip(1)).filter(|(_, number)| **number != 0);
-        let short = short.map(|(heap, number)| {
-            let depth = heap.ilog2();
-            (((heap - (1 << depth)).checked_shl(32 - depth).unwrap_or(0), depth as u8), *number)
-        });
-        let middle = (0_u32..).zip(self.index.iter()).filter(|(_, place)| **place != 0);
-        let middle = middle.flat_map(move |(high, _)| {
-            self.middle_bucket(high).iter().map(move |entry| unfold(high << 16, 16, *entry))
-        });
-        let deep = self
-            .deep
-            .iter()
-            .flat_map(move |(key, bucket)| bucket.iter().map(move |entry| unfold(key << 8, 24, *entry)));
-        short.chain(middle).chain(deep)
-    }
-
     /// Deep blocks in use, and how many of them have no prefix any more.
     pub fn deep_blocks(&self) -> (usize, usize) {
         let used: usize = self.deep_blocks.iter().map(|used| usize::from(*used)).sum();
@@ -310,6 +313,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ip::fib::address::LookupCells;
 
     /// The rule itself: the longest prefix that holds the address.
     fn reference(routes: &BTreeMap<Prefix, u16>, address: u32) -> u16 {

@@ -143,7 +143,7 @@ fn errors_name_the_row() {
         let map = InterfaceMap::new(&config.interfaces).unwrap();
         Fib::build(&config, &map, &[true; 3]).unwrap_err().row
     };
-    assert_eq!(refused(vec![route(41, "::", 0, 1, RouteTarget::Blackhole)]), Some(41));
+    assert_eq!(refused(vec![route(41, "0.0.0.0", 0, 1, via("fe80::1"))]), Some(41));
     assert_eq!(refused(vec![route(42, "0.0.0.0", 33, 1, RouteTarget::Blackhole)]), Some(42));
     assert_eq!(refused(vec![route(43, "0.0.0.0", 0, 1, RouteTarget::Interface { interface: 77 })]), Some(43));
 }
@@ -154,4 +154,47 @@ fn pref_src_is_the_source() {
     own.pref_src = Some(ip("192.168.88.1"));
     let fib = build(vec![own], &[true; 3]);
     assert_eq!(fib.source_for(bits("8.8.8.8")), Some(bits("192.168.88.1")));
+}
+
+#[test]
+fn each_family_has_its_own_addresses_and_routes() {
+    let mut config = config(vec![
+        route(31, "0.0.0.0", 0, 1, via("10.1.1.2")),
+        route(32, "::", 0, 1, via("2001:db8:2::2")),
+        route(33, "2001:db8:f000::", 36, 1, RouteTarget::Blackhole),
+        route(34, "2001:db8:5::", 48, 1, RouteTarget::Gateway { address: ip("fe80::5"), interface: Some(1) }),
+        route(35, "2001:db8:6::", 48, 1, via("fe80::5")),
+        route(36, "2001:db8:7::", 48, 1, via("2001:db8:1::1")),
+    ]);
+    config.addresses.push(address(51, 1, "2001:db8:1::1", 64, "2001:db8:1::"));
+    config.addresses.push(address(52, 2, "2001:db8:2::1", 127, "2001:db8:2::"));
+    let map = InterfaceMap::new(&config.interfaces).unwrap();
+    let fib = Fib6::build(&config, &map, &[true; 3]).unwrap();
+    let bits = |text: &str| text.parse::<std::net::Ipv6Addr>().unwrap().to_bits();
+    let default = Lookup6::NoRoute;
+    for (address, lookup) in [
+        ("2001:db8:1::1", Lookup6::Local { interface: 0 }),
+        ("2001:db8:1::2", Lookup6::Connected { interface: 0 }),
+        ("2001:db8:1::ffff:ffff:ffff:ffff", Lookup6::Connected { interface: 0 }),
+        ("2001:db8:2::", Lookup6::Connected { interface: 1 }),
+        ("2001:db8:ffff::1", Lookup6::Discard(Discard::Blackhole)),
+        ("2001:db8:5::1", Lookup6::Via { interface: 0, gateway: bits("fe80::5") }),
+        // Their gateways are on no link, or the router itself, and the default route's gateway is not in a network.
+        ("2001:db8:6::1", default),
+        ("2001:db8:7::1", default),
+        ("2001:db9::1", default),
+    ] {
+        assert_eq!(fib.lookup(bits(address)), lookup, "{address}");
+    }
+    assert!(fib.is_local(bits("2001:db8:2::1")) && !fib.is_local(bits("2001:db8:2::")));
+    assert_eq!(fib.source_for(bits("2001:db8:5::1")), Some(bits("2001:db8:1::1")));
+    assert_eq!((active(&build_v4(&config)), fib.routes().len()), (vec![11, 12, 13, 20, 31], 7));
+    config.routes[1].target = via("2001:db8:2::");
+    let fib = Fib6::build(&config, &map, &[true; 3]).unwrap();
+    let by_default = Lookup6::Via { interface: 1, gateway: bits("2001:db8:2::") };
+    assert_eq!(fib.lookup(bits("2001:db9::1")), by_default);
+}
+
+fn build_v4(config: &DataplaneConfig) -> Fib {
+    Fib::build(config, &InterfaceMap::new(&config.interfaces).unwrap(), &[true; 3]).unwrap()
 }

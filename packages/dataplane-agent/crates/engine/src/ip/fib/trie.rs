@@ -1,0 +1,241 @@
+//! The lookup structure of IPv6: longest prefix match for 128 bits, without a lock.
+//!
+//! A *reference* of 32 bits is the number of a next hop, or refers to a node for the addresses of its block. There is one
+//! reference for each /16. The nodes:
+//!
+//! | node | for | holds |
+//! |---|---|---|
+//! | branch | 8 bits | 256 references |
+//! | list | the bits up to the next multiple of 16 | at most [`MOST`] runs: first key and value of each, and references of single keys below which there are longer prefixes |
+//!
+//! So an address with a /48 below an allocation of a registry is found by two branches, which a full table has few of,
+//! and two lists of one or two cache lines each.
+//!
+//! There is one writer. It writes a node into memory that no reference leads to, and publishes it by one reference, with
+//! release order. Memory of former nodes is used again only after [`Trie::version`] has changed; a lookup during which it
+//! has changed is repeated. So each lookup sees either the old or the new route, and none waits for the writer.
+
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use super::address::LookupCells;
+
+/// Maximum number of runs of a list.
+pub const MOST: usize = 128;
+/// References of a branch.
+pub const BRANCH: usize = 256;
+/// Blocks of 16 bits.
+const ROOT: usize = 1 << 16;
+/// Words of all nodes: 64 MiB of address space, of which the system backs what has been written.
+pub const WORDS: usize = 1 << 24;
+/// Set in a value of a list that is the index of a reference.
+pub const CHILD: u16 = 1 << 15;
+
+const KIND: u32 = 3 << 30;
+const LIST: u32 = 1 << 30;
+const BRANCHES: u32 = 2 << 30;
+
+/// A reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ref(pub u32);
+
+/// The meaning of a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Node {
+    /// Number of a next hop.
+    Number(u16),
+    /// A list at this word.
+    List(usize),
+    /// A branch at this word.
+    Branch(usize),
+}
+
+impl Ref {
+    /// Leads to a next hop.
+    pub const fn number(number: u16) -> Self {
+        Self(number as u32)
+    }
+    /// Leads to a list.
+    pub const fn list(at: usize) -> Self {
+        Self(LIST | at as u32)
+    }
+    /// Leads to a branch.
+    pub const fn branch(at: usize) -> Self {
+        Self(BRANCHES | at as u32)
+    }
+    /// What it leads to.
+    #[inline]
+    pub const fn node(self) -> Node {
+        let at = (self.0 & !KIND) as usize;
+        match self.0 & KIND {
+            0 => Node::Number(self.0 as u16),
+            LIST => Node::List(at),
+            _ => Node::Branch(at),
+        }
+    }
+}
+
+/// The place of a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    /// That of a /16.
+    Root(u16),
+    /// A word of a node.
+    Word(usize),
+}
+
+/// Depth at which the list of a block of `depth` bits ends.
+#[inline]
+pub const fn list_end(depth: u8) -> u8 {
+    (depth / 16 + 1) * 16
+}
+
+/// Words of a list before its references: the numbers of runs, keys and values.
+pub const fn list_head(runs: usize) -> usize {
+    1 + 2 * runs.div_ceil(2)
+}
+
+/// The cells. At first every address has number 0.
+pub struct Trie {
+    root: Box<[AtomicU32; ROOT]>,
+    words: Box<[AtomicU32; WORDS]>,
+    version: AtomicU32,
+}
+
+impl std::fmt::Debug for Trie {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Trie").finish_non_exhaustive()
+    }
+}
+
+impl LookupCells<u128> for Trie {
+    fn new() -> Self {
+        Self { root: bytemuck::zeroed_box(), words: bytemuck::zeroed_box(), version: AtomicU32::new(0) }
+    }
+
+    #[inline]
+    fn number(&self, address: u128) -> u16 {
+        loop {
+            let version = self.version.load(Ordering::Acquire);
+            let number = self.walk(address);
+            // What was read before this fence was written before the version changed, or the change is seen.
+            fence(Ordering::Acquire);
+            if self.version.load(Ordering::Relaxed) == version {
+                return number;
+            }
+        }
+    }
+
+    #[inline]
+    fn touch(&self, address: u128) -> u16 {
+        let mut at = self.root[(address >> 112) as usize].load(Ordering::Relaxed);
+        let mut depth = 16;
+        while let Node::Branch(branch) = Ref(at).node() {
+            at = self.word(branch + (address >> (120 - depth)) as u8 as usize, Ordering::Relaxed);
+            depth += 8;
+            if depth > 32 {
+                break;
+            }
+        }
+        match Ref(at).node() {
+            Node::List(list) => self.word(list, Ordering::Relaxed) as u16,
+            Node::Number(number) => number,
+            Node::Branch(_) => 0,
+        }
+    }
+}
+
+impl Trie {
+    #[inline]
+    fn word(&self, at: usize, order: Ordering) -> u32 {
+        self.words[at % WORDS].load(order)
+    }
+
+    /// A half word: the lower one at even numbers.
+    #[inline]
+    fn half(&self, from: usize, number: usize) -> u16 {
+        (self.word(from + number / 2, Ordering::Relaxed) >> (16 * (number % 2))) as u16
+    }
+
+    /// The number that the nodes give at this moment. Memory that is written meanwhile gives any number.
+    #[inline]
+    fn walk(&self, address: u128) -> u16 {
+        let mut next = Ref(self.root[(address >> 112) as usize].load(Ordering::Acquire));
+        let mut depth = 16_u8;
+        loop {
+            match next.node() {
+                Node::Number(number) => return number,
+                _ if depth >= 128 => return 0,
+                Node::Branch(branch) => {
+                    let byte = (address >> (120 - depth)) as u8;
+                    next = Ref(self.word(branch + usize::from(byte), Ordering::Acquire));
+                    depth += 8;
+                }
+                Node::List(list) => {
+                    let end = list_end(depth);
+                    let key = (address >> (128 - end)) as u16 & (u16::MAX >> (16 - (end - depth)));
+                    let (_, value) = self.find(list, key);
+                    if value & CHILD == 0 {
+                        return value;
+                    }
+                    let runs = self.runs(list);
+                    let child = list + list_head(runs) + usize::from(value & !CHILD);
+                    next = Ref(self.word(child, Ordering::Acquire));
+                    depth = end;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn runs(&self, list: usize) -> usize {
+        self.word(list, Ordering::Relaxed) as u16 as usize
+    }
+
+    /// The run that holds a key: its place and its value.
+    #[inline]
+    pub fn find(&self, list: usize, key: u16) -> (usize, u16) {
+        let runs = self.runs(list);
+        let (mut first, mut size) = (0, runs.min(MOST));
+        while size > 1 {
+            let half = size / 2;
+            if self.half(list + 1, first + half) <= key {
+                first += half;
+            }
+            size -= half;
+        }
+        (first, self.half(list + 1 + runs.div_ceil(2), first))
+    }
+
+    /// Reads a reference. Only for the writer.
+    pub fn load(&self, slot: Slot) -> Ref {
+        Ref(match slot {
+            Slot::Root(block) => self.root[usize::from(block)].load(Ordering::Relaxed),
+            Slot::Word(at) => self.word(at, Ordering::Relaxed),
+        })
+    }
+
+    /// Publishes a node, or a number.
+    pub fn publish(&self, slot: Slot, reference: Ref) {
+        match slot {
+            Slot::Root(block) => self.root[usize::from(block)].store(reference.0, Ordering::Release),
+            Slot::Word(at) => self.words[at % WORDS].store(reference.0, Ordering::Release),
+        }
+    }
+
+    /// Writes a word of a node that no reference leads to.
+    pub fn write(&self, at: usize, word: u32) {
+        self.words[at % WORDS].store(word, Ordering::Relaxed);
+    }
+
+    /// Numbers of runs and of references of a list. Only for the writer.
+    pub fn sizes(&self, list: usize) -> (usize, usize) {
+        let word = self.word(list, Ordering::Relaxed);
+        (word as u16 as usize, (word >> 16) as usize)
+    }
+
+    /// To be called between the removal of the last reference to some words and the next write to them.
+    pub fn retire(&self) {
+        self.version.store(self.version.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        fence(Ordering::Release);
+    }
+}
