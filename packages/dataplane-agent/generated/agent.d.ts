@@ -519,6 +519,40 @@ export type LimitUnit = 'packet' | 'bit';
  */
 export type ArpMode = 'disabled' | 'enabled' | 'proxy-arp' | 'reply-only' | 'local-proxy-arp';
 /**
+ * The frames that belong to an interface.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "InterfaceKind".
+ */
+export type InterfaceKind =
+  | {
+      /**
+       * Method of exchanging frames with the port.
+       */
+      io: IoChoice;
+      /**
+       * Factory name of the port (`ether1`, `ether2` …). A port that is absent makes the interface not running; it
+       * is no error.
+       */
+      port: string;
+      type: 'ethernet';
+    }
+  | {
+      /**
+       * Row of the interface below, which may be a VLAN itself.
+       */
+      parent: number;
+      /**
+       * The tag is a service tag (EtherType 0x88a8), not a customer tag (0x8100).
+       */
+      'service-tag': boolean;
+      type: 'vlan';
+      /**
+       * VLAN identifier, 1…4094.
+       */
+      'vlan-id': number;
+    };
+/**
  * Port backend that is asked for.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -1534,7 +1568,7 @@ export interface InterfaceQueue {
   'queue-type': number;
 }
 /**
- * An L3 interface on a claimed port.
+ * An L3 interface.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "Interface".
@@ -1553,11 +1587,12 @@ export interface Interface {
    */
   disabled: boolean;
   /**
-   * Method of exchanging frames with the port.
+   * The frames that are its own.
    */
-  io?: IoChoice & string;
+  kind: InterfaceKind;
   /**
-   * Link-layer address to use instead of the port's own, `aa:bb:cc:dd:ee:ff`.
+   * Link-layer address to use instead of the port's own or, for a VLAN, that of the interface below,
+   * `aa:bb:cc:dd:ee:ff`.
    */
   'mac-address'?: string | null;
   /**
@@ -1569,12 +1604,7 @@ export interface Interface {
    */
   name: string;
   /**
-   * Factory name of the port that carries it (`ether1`, `ether2` …). A port that is absent makes
-   * the interface not running; it is no error.
-   */
-  port: string;
-  /**
-   * Row of `/interface/ethernet`.
+   * Row of `/interface/ethernet` or `/interface/vlan`.
    */
   row: number;
 }

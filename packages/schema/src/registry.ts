@@ -5,6 +5,7 @@ import type { Menu, Prop } from './menu.js';
 import { ethernet } from './menus/interface/ethernet.js';
 import { interfaceListMember } from './menus/interface/list/member.js';
 import { interfaceList } from './menus/interface/list.js';
+import { vlan } from './menus/interface/vlan.js';
 import { interfaces } from './menus/interface.js';
 import { ipAddress } from './menus/ip/address.js';
 import { ipArp } from './menus/ip/arp.js';
@@ -38,6 +39,7 @@ export const registry: readonly Menu[] = [
   interfaces,
   interfaceListMember,
   ethernet,
+  vlan,
   interfaceList,
   ipArp,
   ipAddress,

@@ -16,7 +16,8 @@ export function isBuiltinList(name: string): boolean {
 export class InterfaceNames {
   readonly #byName: ReadonlyMap<string, number>;
   readonly #snapshot: ConfigSnapshot;
-  readonly #ethernet: readonly number[];
+  /** Rows of all interfaces of a type, by the word that stands for them. */
+  readonly #groups: ReadonlyMap<string, readonly number[]>;
   readonly #lists = new Map<string, readonly number[]>();
 
   static #last: InterfaceNames | undefined;
@@ -36,7 +37,11 @@ export class InterfaceNames {
     this.#snapshot = snapshot;
     const interfaces = typedInterfaces(snapshot);
     this.#byName = new Map(interfaces.map(({ row }) => [interfaceName(row), row.id]));
-    this.#ethernet = interfaces.flatMap(({ row, type }) => (type === 'ether' ? [row.id] : []));
+    const of = (wanted: string) => interfaces.flatMap(({ row, type }) => (type === wanted ? [row.id] : []));
+    this.#groups = new Map([
+      ['all-ethernet', of('ether')],
+      ['all-vlan', of('vlan')],
+    ]);
   }
 
   /** Row of the interface of a name; undefined when there is none. */
@@ -51,9 +56,9 @@ export class InterfaceNames {
     return row;
   }
 
-  /** Rows of the interfaces that a condition names, by a name or as `all-ethernet`. @throws InvalidRow as {@link row} does. */
+  /** Rows of the interfaces that a condition names, by a name or as all of a type. @throws InvalidRow as {@link row} does. */
   rows(property: string, name: string): number[] {
-    return name === 'all-ethernet' ? [...this.#ethernet] : [this.row(property, name)];
+    return [...(this.#groups.get(name) ?? [this.row(property, name)])];
   }
 
   /**

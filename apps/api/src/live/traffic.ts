@@ -75,7 +75,10 @@ export class Traffic {
 /** Throughput of forwarded traffic, without traffic of the router itself and its services. */
 export function throughput({ interfaces }: Pick<Stats, 'interfaces'>): TrafficSample['throughput'] {
   const sum = (rate: 'bps' | 'pps') =>
-    interfaces.reduce((total, { rates }) => total + Math.max(0, rates[`tx-${rate}`] - rates[`own-tx-${rate}`]), 0);
+    interfaces
+      // What passes a VLAN passes its port, too.
+      .filter(({ port }) => port !== '')
+      .reduce((total, { rates }) => total + Math.max(0, rates[`tx-${rate}`] - rates[`own-tx-${rate}`]), 0);
   return { bps: sum('bps'), pps: sum('pps') };
 }
 

@@ -8,6 +8,7 @@ import { settingsView } from '../view/settings.js';
 import { ethernet } from './interface/ethernet.js';
 import { interfaceListMember } from './interface/list/member.js';
 import { interfaceList } from './interface/list.js';
+import { vlan } from './interface/vlan.js';
 import { interfaces } from './interface.js';
 import { ipAddress } from './ip/address.js';
 import { ipArp } from './ip/arp.js';
@@ -43,6 +44,7 @@ export const menuModules: readonly MenuModule[] = [
   ethernet,
   interfaceList,
   interfaceListMember,
+  vlan,
   ipAddress,
   ipArp,
   addressList,

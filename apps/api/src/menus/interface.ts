@@ -31,7 +31,8 @@ async function takeSample({ live }: Services, rows: readonly Row[], aggregate: b
   });
   if (!aggregate) return samples;
   const sums: Record<string, number> = {};
-  for (const entry of stats.interfaces) {
+  // What passes a VLAN passes its port, too.
+  for (const entry of stats.interfaces.filter(({ port }) => port !== '')) {
     for (const [name, value] of Object.entries(rates(entry))) sums[name] = (sums[name] ?? 0) + Number(value);
   }
   return [

@@ -78,7 +78,7 @@ const gauge = (name: string, help: string, samples: () => Iterable<Sample>): Fam
 
 function routerFamilies(stats: Stats, revision: number): Family[] {
   const port = (read: (each: Stats['interfaces'][number]) => number) => () =>
-    stats.interfaces.map((each): Sample => [{ port: each.port }, read(each)]);
+    stats.interfaces.filter((each) => each.port !== '').map((each): Sample => [{ port: each.port }, read(each)]);
   const interfaces: [string, string, (each: Stats['interfaces'][number]) => number][] = [
     ['rx_bytes', 'Bytes received, L2 without FCS.', (each) => each['rx-bytes']],
     ['tx_bytes', 'Bytes sent, L2 without FCS.', (each) => each['tx-bytes']],

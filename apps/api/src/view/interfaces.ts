@@ -1,12 +1,14 @@
+import { MAX_VLAN_TAGS } from '@tollway/dataplane-agent/records';
 import { datetimeText, type Menu } from '@tollway/schema';
 import type { InterfaceStats, PortInfo } from '../agent/messages.js';
 import type { ConfigStore } from '../config/store.js';
-import { typedInterfaces } from '../snapshot/interfaces.js';
+import { interfaceNamed, typedInterfaces } from '../snapshot/interfaces.js';
+import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
 import type { LiveState } from '../state/live-state.js';
 import { ArrayRows, type RestRow, type View, yesNo } from './rows.js';
 import { storedRow } from './stored.js';
 
-/** `/interface` and `/interface/ethernet`: ports with their counters and rates. */
+/** `/interface` and the menus of its types: interfaces with their counters and rates. */
 export function interfacesView(menu: Menu, store: ConfigStore, live: LiveState): View {
   return async (maxAgeMs) => {
     const stats = await live.stats(maxAgeMs);
@@ -20,15 +22,31 @@ export function interfacesView(menu: Menu, store: ConfigStore, live: LiveState):
           rest.type = type;
           if (row.values['default-name'] !== undefined) rest['default-name'] = row.values['default-name'];
           const port = ports.get(row.values['default-name'] ?? '');
+          const room = port === undefined ? roomBehindTags(store.snapshot, row, ports) : undefined;
           return pick(menu, {
             ...rest,
             ...portFacts(port, row.values['mac-address']),
+            ...(room !== undefined && { l2mtu: String(room) }),
             ...(stats && counters(byRow.get(row.id))),
           });
         },
       ),
     );
   };
+}
+
+/** Bytes of a VLAN's tag. */
+const TAG = 4;
+
+/** L2 MTU of an interface above a port; undefined while its port is gone. */
+function roomBehindTags(snapshot: ConfigSnapshot, row: Row, ports: ReadonlyMap<string, PortInfo>): number | undefined {
+  let below: Row | undefined = row;
+  for (let tags = 0; below !== undefined && tags <= MAX_VLAN_TAGS; tags += 1) {
+    const port = ports.get(below.values['default-name'] ?? '');
+    if (port !== undefined) return port['max-l2mtu'] - tags * TAG;
+    below = interfaceNamed(snapshot, below.values.interface ?? '');
+  }
+  return undefined;
 }
 
 function portFacts(port: PortInfo | undefined, ownMac: string | undefined): RestRow {

@@ -10,7 +10,7 @@ describe('compile', () => {
     const { config, invalid } = compile(new Map());
     expect(invalid.size).toBe(0);
     expect(config).toEqual({
-      format: 4,
+      format: 5,
       settings: {
         'ip-forward': true,
         'rp-filter': 'no',
@@ -94,24 +94,22 @@ describe('compile', () => {
       {
         row: 1,
         name: 'wan',
-        port: 'ether1',
+        kind: { type: 'ethernet', port: 'ether1', io: 'auto' },
         disabled: false,
         mtu: 1400,
         'mac-address': 'aa:bb:cc:00:11:22',
         arp: 'enabled',
         'arp-timeout-ms': 45_000,
-        io: 'auto',
       },
       {
         row: 2,
         name: 'ether2',
-        port: 'ether2',
+        kind: { type: 'ethernet', port: 'ether2', io: 'auto' },
         disabled: true,
         mtu: 1500,
         'mac-address': null,
         arp: 'proxy-arp',
         'arp-timeout-ms': null,
-        io: 'auto',
       },
     ]);
   });
@@ -196,6 +194,7 @@ describe('schema and compiler agree', () => {
   /** Rows that together touch every property of the data plane. */
   const everything: Readonly<Record<string, readonly Record<string, string>[]>> = {
     '/interface/ethernet': ports(1).map((row) => ({ ...(row as Record<string, string>) })),
+    '/interface/vlan': [{ name: 'v', 'vlan-id': '10', interface: 'ether1' }],
     '/interface/list': [{ name: 'LAN' }],
     '/interface/list/member': [{ list: 'LAN', interface: 'ether1' }],
     '/ip/address': [{ address: '10.0.0.1/24', interface: 'ether1' }],

@@ -49,6 +49,12 @@ describe('golden files', () => {
     const snapshot = added(router(2), [
       { menu: '/interface/list', body: { name: 'LAN' } },
       { menu: '/interface/list/member', body: { list: 'LAN', interface: 'ether2' } },
+      { menu: '/interface/vlan', body: { name: 'vlan1', 'vlan-id': '10', interface: 'ether2', arp: 'proxy-arp' } },
+      {
+        menu: '/interface/vlan',
+        body: { name: 'inner', 'vlan-id': '20', interface: 'vlan1', 'use-service-tag': 'yes', mtu: '1400' },
+      },
+      { menu: '/ip/address', body: { address: '10.20.0.1/24', interface: 'inner' } },
       { menu: '/ip/address', body: { address: '192.168.88.1/24', interface: 'ether2' } },
       { menu: '/ip/address', body: { address: '10.0.0.1/32', network: '10.0.0.2', interface: 'ether1' } },
       { menu: '/ip/route', body: { gateway: '10.0.0.2', 'pref-src': '192.168.88.1', distance: '7' } },

@@ -110,7 +110,7 @@ describe('add', () => {
       FILTER,
       { chain: 'forward', 'in-interface': 'ether9' },
       'in-interface',
-      'input does not match any value of in-interface: ether9 is none of all-ethernet, ether1, ether2, ether3',
+      'input does not match any value of in-interface: ether9 is none of all-ethernet, all-vlan, ether1, ether2, ether3',
     ],
     [
       FILTER,

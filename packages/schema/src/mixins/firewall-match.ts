@@ -40,7 +40,7 @@ const match = (kind: Kind, label: string, tab: Tab, help: string): Prop => ({
   not: true,
 });
 
-const anInterface = reference('/interface', 'name', { keywords: ['all-ethernet'] });
+const anInterface = reference('/interface', 'name', { keywords: ['all-ethernet', 'all-vlan'] });
 const anInterfaceList = reference('/interface/list', 'name');
 const anAddressList = name({ ref: [{ menu: '/ip/firewall/address-list', prop: 'list' }] });
 

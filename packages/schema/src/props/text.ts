@@ -108,7 +108,7 @@ export const queueName: Kind = nameKind(/^[^!*\s](.*\S)?$/, {
 
 /**
  * Name of an interface: suitable for next hops, lists and Linux alternative names, and different from addresses and
- * from keywords that are accepted in place of an interface: global, aggregate, all-ethernet. Services see the interface
+ * from keywords that are accepted in place of an interface: global, aggregate, all-ethernet, all-vlan. Services see the interface
  * under this name, besides their own loopback and the devices tw1, tw2 … that carry its packets.
  */
 export const interfaceName: Kind = nameKind(

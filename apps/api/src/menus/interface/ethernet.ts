@@ -1,7 +1,7 @@
-import type { ArpMode, Interface, IoChoice } from '@tollway/dataplane-agent';
-import { durationMs } from '@tollway/schema';
+import type { Interface, IoChoice } from '@tollway/dataplane-agent';
 import { AgentGone } from '../../agent/messages.js';
 import { type CompileContext, effective, requiredValue } from '../../compiler/context.js';
+import { compileInterface } from '../../compiler/interface.js';
 import { InvalidRow } from '../../compiler/invalid-row.js';
 import { notUnicast } from '../../config/checks/addresses.js';
 import { findItems, namedItems, noSuchItem } from '../../config/items.js';
@@ -23,26 +23,9 @@ function compileInterfaces(context: CompileContext): Interface[] {
 }
 
 function one(row: Row): Interface {
-  const timeout = requiredValue(MENU, row, 'arp-timeout');
-  return {
-    row: row.id,
-    name: interfaceName(row),
-    port: requiredValue(MENU, row, 'default-name'),
-    disabled: row.disabled,
-    mtu: Number(requiredValue(MENU, row, 'mtu')),
-    'mac-address': effective(MENU, row, 'mac-address')?.toLowerCase() ?? null,
-    arp: arpMode(requiredValue(MENU, row, 'arp')),
-    'arp-timeout-ms': timeout === 'auto' ? null : (durationMs(timeout) ?? null),
-    io: ioChoice(requiredValue(MENU, row, 'io')),
-  };
-}
-
-const ARP_MODES: readonly ArpMode[] = ['disabled', 'enabled', 'proxy-arp', 'reply-only', 'local-proxy-arp'];
-
-function arpMode(value: string): ArpMode {
-  const mode = ARP_MODES.find((known) => known === value);
-  if (!mode) throw new InvalidRow(`arp: ${value} is no ARP mode`);
-  return mode;
+  const port = requiredValue(MENU, row, 'default-name');
+  const io = ioChoice(requiredValue(MENU, row, 'io'));
+  return compileInterface(MENU, row, { type: 'ethernet', port, io }, effective(MENU, row, 'mac-address'));
 }
 
 const IO_CHOICES: readonly IoChoice[] = ['auto', 'af-packet', 'af-xdp'];

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tollway_config::dataplane::{DataplaneConfig, IoChoice};
+use tollway_config::dataplane::{DataplaneConfig, InterfaceKind, IoChoice};
 use tollway_config::framing::{Decoder, encode_request, message_from_msgpack};
 use tollway_config::protocol::{IoBackend, Message, PROTOCOL, QUEUE_RECORD, ReplyBody, Request, RequestBody};
 
@@ -114,7 +114,7 @@ impl Agent {
 /// Activates `--scenario` with ports by `--io`, and prints which backend they got.
 pub fn configure(args: &Args) -> Result<(), String> {
     let config = scenario_of(args)?;
-    let io = config.interfaces.first().map_or(IoChoice::Auto, |interface| interface.io);
+    let io = config.interfaces.first().map_or(IoChoice::Auto, |interface| interface.kind.io());
     let mut agent = Agent::connect(&args.required::<String>("socket")?)?;
     let flow_offload = config.settings.flow_offload;
     agent.activate(config)?;
@@ -137,7 +137,9 @@ pub fn scenario_of(args: &Args) -> Result<DataplaneConfig, String> {
     };
     let mut config = scenario.config(args.mac("lan-mac")?, args.mac("wan-mac")?);
     for interface in &mut config.interfaces {
-        interface.io = io;
+        if let InterfaceKind::Ethernet { io: choice, .. } = &mut interface.kind {
+            *choice = io;
+        }
     }
     config.settings.flow_offload = flow_offload;
     Ok(config)

@@ -348,7 +348,7 @@ impl TimedEngine {
         let mut left = 0;
         for done in self.batch.drain() {
             match done.outcome {
-                Outcome::Tx { port: WAN_PORT } => left += 1,
+                Outcome::Tx { port: WAN_PORT, .. } => left += 1,
                 other => return Err(format!("a packet left by another way: {other:?}")),
             }
             self.forwarded.0 += 1;
@@ -408,7 +408,7 @@ impl TimedEngine {
         self.allocations += alloc::count() - allocations;
         left.clear();
         for done in self.batch.drain() {
-            if matches!(done.outcome, Outcome::Tx { port: out } if out != port) {
+            if matches!(done.outcome, Outcome::Tx { port: out, .. } if out != port) {
                 let mut content = [0; FRAME];
                 content.iter_mut().zip(done.frame.head()).for_each(|(to, from)| *to = *from);
                 left.push(content);

@@ -40,6 +40,7 @@ mod trace;
 mod tracking_off;
 mod tree_equality;
 mod untracked_fragments;
+mod vlan;
 mod worker_equality;
 mod workers;
 

@@ -444,6 +444,7 @@ struct Tally {
 fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
     let mut random = Random::new(seed);
     let config = config(&mut random);
+    let config = if random.one_in(3) { config.trunk() } else { config };
     let one_by_one = counts(&config);
     let mut fast = build(config.clone(), true);
     let mut slow = build(config.clone(), false);

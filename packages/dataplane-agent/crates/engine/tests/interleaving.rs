@@ -34,10 +34,11 @@ fn config(random: &mut Random) -> RouterConfig {
         0 => config,
         _ => config.nat("dstnat", rule().in_interface(2).dst_port(8080).dst_nat(HOST, 80)),
     };
-    match random.below(2) {
+    let config = match random.below(2) {
         0 => config,
         _ => config.queue(&[HOST], 3_000_000, 10_000_000),
-    }
+    };
+    if random.one_in(3) { config.trunk() } else { config }
 }
 
 struct Scene {

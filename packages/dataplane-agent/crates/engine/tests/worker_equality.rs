@@ -98,6 +98,7 @@ fn config(random: &mut Random) -> (RouterConfig, bool) {
         _ => both_ends(config, 8080),
     };
     let (config, queued) = marks(config, random);
+    let config = if random.one_in(3) { config.trunk() } else { config };
     (config, ordered || queued)
 }
 

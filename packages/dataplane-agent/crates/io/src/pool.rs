@@ -19,9 +19,12 @@ mod umem;
 
 use std::ptr;
 
+use tollway_engine::packet::frame::HEADROOM;
+
 pub use frame::{PoolFrame, Span};
 use fresh::span;
 pub use partition::Partition;
+use returns::FreeChunk;
 pub use returns::ReturnList;
 pub use umem::{Descriptor, Umem};
 
@@ -34,9 +37,10 @@ pub const TAIL_CAPACITY: usize = 64 << 10;
 /// Memory of a frame without a tail, bytes.
 pub const HEAD_FOOTPRINT: usize = HEAD_CHUNK;
 
-/// Start of a received frame within its chunk. The room before it is for the chunk's header and for a VLAN tag that is
-/// reinserted in front of the payload.
-const HEAD_OFFSET: usize = 64;
+/// Start of a received frame within its chunk. The room before it is for the chunk's header and for what is put before
+/// the frame: headers of encapsulations, a VLAN tag that the kernel has taken off.
+const HEAD_OFFSET: usize = 192;
+const _: () = assert!(HEAD_OFFSET - size_of::<FreeChunk>() >= HEADROOM);
 const HEAD_CHUNK: usize = 2368;
 const HUGE_PAGE: usize = 2 << 20;
 

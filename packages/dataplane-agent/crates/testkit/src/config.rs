@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
     Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, DataplaneConfig, Interface,
-    InterfaceAddress, Matcher, PortRange, Prefix, QueueLimit, QueueTarget, QueueType, RejectWith, Route,
-    RouteTarget, RowId, Rule, SimpleQueue, StaticNeighbor,
+    InterfaceAddress, InterfaceKind, IoChoice, Matcher, PortRange, Prefix, QueueLimit, QueueTarget,
+    QueueType, RejectWith, Route, RouteTarget, RowId, Rule, SimpleQueue, StaticNeighbor,
 };
 
 /// First row of the rules that [`RouterConfig`] numbers.
@@ -46,7 +46,6 @@ pub const fn queue_limit(max_limit: u64) -> QueueLimit {
         bucket_ms: 100,
         priority: 8,
         queue_type: 0,
-        packet_limit: 0,
     }
 }
 
@@ -204,15 +203,45 @@ impl RouterConfig {
         self.config.interfaces.push(Interface {
             row,
             name: format!("ether{row}"),
-            port: format!("ether{row}"),
+            kind: InterfaceKind::Ethernet { port: format!("ether{row}"), io: IoChoice::Auto },
             disabled: false,
             mtu: 1500,
             mac_address: None,
             arp: ArpMode::Enabled,
             arp_timeout_ms: None,
-            io: tollway_config::dataplane::IoChoice::Auto,
         });
         if address.is_empty() { self } else { self.address(row, address) }
+    }
+
+    /// Adds the next interface, a VLAN of another one by a customer tag, with an address `a.b.c.d/n` (none when empty).
+    pub fn vlan(self, parent: RowId, vlan_id: u16, address: &str) -> Self {
+        self.tagged(parent, vlan_id, false, address)
+    }
+
+    /// Adds an interface like [`Self::vlan`], by a service tag.
+    pub fn service_vlan(self, parent: RowId, vlan_id: u16, address: &str) -> Self {
+        self.tagged(parent, vlan_id, true, address)
+    }
+
+    fn tagged(mut self, parent: RowId, vlan_id: u16, service_tag: bool, address: &str) -> Self {
+        let row = self.config.interfaces.len() as RowId + 1;
+        self.config.interfaces.push(Interface {
+            row,
+            name: format!("vlan{row}"),
+            kind: InterfaceKind::Vlan { parent, vlan_id, service_tag },
+            disabled: false,
+            mtu: 1500,
+            mac_address: None,
+            arp: ArpMode::Enabled,
+            arp_timeout_ms: None,
+        });
+        if address.is_empty() { self } else { self.address(row, address) }
+    }
+
+    /// Makes VLANs of one port of all interfaces so far. Test routers add and remove the tags: tests see ports as before.
+    pub fn trunk(mut self) -> Self {
+        crate::router::trunk::make(&mut self.config);
+        self
     }
 
     /// Adds an address to an interface.

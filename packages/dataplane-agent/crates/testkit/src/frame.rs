@@ -1,6 +1,6 @@
 //! Frames on the heap.
 
-use tollway_engine::packet::frame::{CONTIGUOUS, Frame, FrameSource, HEAD_MIN};
+use tollway_engine::packet::frame::{CONTIGUOUS, Frame, FrameSource, HEAD_MIN, HEADROOM};
 
 /// A frame on the heap. A super-frame shows only its first [`HEAD_MIN`] bytes, as a port with scattered
 /// buffers would.
@@ -8,13 +8,14 @@ use tollway_engine::packet::frame::{CONTIGUOUS, Frame, FrameSource, HEAD_MIN};
 pub struct HeapFrame {
     bytes: Vec<u8>,
     contiguous: usize,
+    headroom: usize,
 }
 
 impl HeapFrame {
     /// From the bytes of an Ethernet frame.
     pub fn new(bytes: Vec<u8>) -> Self {
         let contiguous = if bytes.len() > CONTIGUOUS { HEAD_MIN } else { usize::MAX };
-        Self { bytes, contiguous }
+        Self { bytes, contiguous, headroom: HEADROOM }
     }
 
     /// Bytes of the frame.
@@ -39,6 +40,27 @@ impl Frame for HeapFrame {
             return false;
         }
         self.bytes.resize(len, 0);
+        true
+    }
+    fn push(&mut self, len: usize) -> bool {
+        if len > self.headroom {
+            return false;
+        }
+        // As in a buffer that is reused: what was there before is no zeros.
+        self.bytes.splice(0..0, std::iter::repeat_n(0xa5, len));
+        self.headroom -= len;
+        self.contiguous = self.contiguous.saturating_add(len);
+        true
+    }
+    fn pull(&mut self, len: usize) -> bool {
+        if len > self.head().len() {
+            return false;
+        }
+        self.bytes.drain(..len);
+        self.headroom += len;
+        if self.contiguous != usize::MAX {
+            self.contiguous -= len;
+        }
         true
     }
     fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
@@ -67,6 +89,6 @@ impl FrameSource<HeapFrame> for HeapSource {
         }
         self.taken += 1;
         // Recycled frames hold old bytes: the engine must not count on zeros.
-        Some(HeapFrame { bytes: vec![0xa5; len], contiguous: usize::MAX })
+        Some(HeapFrame { bytes: vec![0xa5; len], contiguous: usize::MAX, headroom: HEADROOM })
     }
 }

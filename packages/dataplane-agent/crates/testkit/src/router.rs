@@ -3,6 +3,7 @@
 mod drive;
 mod observe;
 mod output;
+pub(crate) mod trunk;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,6 +93,8 @@ pub struct Router {
     traces: Collector,
     /// Packets that wait for ports that accept none, by worker.
     untaken: BTreeMap<usize, Vec<Output>>,
+    /// The ports are VLANs of one port: see [`RouterConfig::trunk`].
+    trunk: bool,
 }
 
 /// Capacity of the connection table that test routers have.
@@ -115,6 +118,7 @@ impl Router {
     /// Several workers with given bounds.
     pub fn with_limits(config: RouterConfig, workers: u32, limits: EngineLimits) -> Self {
         let config = config.config;
+        let trunk = trunk::is_trunk(&config);
         let ports = port_facts(config.interfaces.len() as PortId);
         let limits = vec![limits; workers as usize];
         let Workers { engines, shared, snapshot } =
@@ -143,6 +147,7 @@ impl Router {
             early: Vec::new(),
             traces: Collector::default(),
             untaken: BTreeMap::new(),
+            trunk,
         }
     }
 

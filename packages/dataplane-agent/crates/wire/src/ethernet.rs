@@ -17,13 +17,15 @@ pub const ARP: u16 = 0x0806;
 pub const IPV6: u16 = 0x86dd;
 /// EtherType of an 802.1Q tag.
 pub const VLAN: u16 = 0x8100;
+/// EtherType of an 802.1ad service tag.
+pub const SERVICE_VLAN: u16 = 0x88a8;
 /// The broadcast address.
 pub const BROADCAST: [u8; 6] = [0xff; 6];
 
 /// Whether this is the EtherType of an 802.1Q or 802.1ad tag.
 #[inline]
 pub const fn is_tag(ethertype: u16) -> bool {
-    matches!(ethertype, VLAN | 0x88a8)
+    matches!(ethertype, VLAN | SERVICE_VLAN)
 }
 
 /// Start of the network header, bytes, and its EtherType, behind up to two VLAN tags. `None` for a frame that ends

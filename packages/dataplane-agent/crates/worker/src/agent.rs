@@ -20,6 +20,7 @@ use crate::active::{self, Active, PendingFile};
 use crate::interface_rates::Rates;
 use crate::journal::Journal;
 use crate::learned_routes::{Learned, LearnedRoutes};
+use crate::link_counters::LinkCounters;
 use crate::ports::{LinkChange, Ports};
 use crate::router_namespace::RouterNamespace;
 use crate::traces::Traces;
@@ -70,6 +71,8 @@ pub struct Agent {
     pub(crate) ports: Ports,
     /// Rates of the interfaces.
     pub(crate) rates: Rates,
+    /// Counters of VLANs.
+    pub(crate) links: LinkCounters,
     /// The network namespace of the router's own services; `None` without one.
     pub(crate) router: Option<RouterNamespace>,
     /// Routes of other programs in the router's namespace.
@@ -112,7 +115,8 @@ impl Agent {
             self.log("route,error", FULL.to_owned());
         }
         self.shared.take_over_lists(&snapshot);
-        self.workers.apply(&snapshot)?;
+        self.links.follow(&snapshot, self.workers.len());
+        self.workers.apply(&snapshot, &self.links)?;
         self.snapshot = snapshot;
         self.built_from = Arc::clone(config);
         Ok(())
@@ -197,8 +201,9 @@ impl Agent {
         // A table without free numbers still holds numbers of removed next hops: a new table does not.
         let config = Arc::clone(&self.active.config);
         self.generation += 1;
-        let workers = self.workers.len() as u32;
-        let Ok(snapshot) = Snapshot::build(&config, &self.ports.facts(), workers, self.generation) else {
+        let before = &self.snapshot;
+        let Ok(snapshot) = Snapshot::build_after(before, &config, &self.ports.facts(), self.generation)
+        else {
             return Ok(());
         };
         self.facts_version += 1;

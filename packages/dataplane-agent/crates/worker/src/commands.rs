@@ -17,6 +17,7 @@ use tollway_io::{PoolFrame, Port, tap::Tap};
 
 use crate::counters::WorkerDrops;
 use crate::handover_ring::{self, HandoverReceiver, HandoverSender};
+use crate::link_counters::WorkerLinks;
 use crate::offloaded_flows::OffloadResources;
 use crate::profile::ProfileReport;
 
@@ -28,8 +29,8 @@ const COMMAND_DEPTH: usize = 64;
 /// Commands of the control thread to a worker; each is answered once, in order.
 #[derive(Debug)]
 pub enum Command {
-    /// Use another configuration. [`Answer::Applied`].
-    Apply(Arc<Snapshot>),
+    /// Use another configuration, and these counters of its links. [`Answer::Applied`].
+    Apply(Arc<Snapshot>, WorkerLinks),
     /// [`Answer::Stats`].
     Stats,
     /// Pack a part of a table. [`Answer::Records`].
@@ -104,8 +105,8 @@ pub struct DumpRange {
 /// path.
 #[derive(Debug)]
 pub enum Answer {
-    /// The configuration that was in use.
-    Applied(Arc<Snapshot>),
+    /// The configuration and the counters of links that were in use.
+    Applied(Arc<Snapshot>, WorkerLinks),
     /// Counters.
     Stats(Box<WorkerReport>),
     /// The records, and the slot at which the next part begins; `None` at the end of the table.

@@ -1,8 +1,12 @@
 //! Rates of interfaces, from their counters.
 
+use std::collections::BTreeMap;
+
+use tollway_config::dataplane::RowId;
 use tollway_config::protocol::InterfaceRates;
 
 use crate::counters::PortTotals;
+use crate::link_counters::LinkCounters;
 use crate::ports::{PortState, Ports};
 
 /// Rates over the last full second, sampled once a second.
@@ -14,6 +18,8 @@ pub struct Rates {
     /// Errors of the netdevs, received and sent, at the last sample.
     errors: Vec<[u64; 2]>,
     rates: Vec<InterfaceRates>,
+    /// Counters at the last sample, and rates, of interfaces above ports.
+    links: BTreeMap<RowId, (PortTotals, InterfaceRates)>,
 }
 
 impl Rates {
@@ -23,7 +29,7 @@ impl Rates {
     }
 
     /// Takes a sample.
-    pub fn sample(&mut self, now_ns: u64, ports: &Ports) {
+    pub fn sample(&mut self, now_ns: u64, ports: &Ports, links: &LinkCounters) {
         let span = now_ns.saturating_sub(self.sampled_ns).max(1);
         let first = self.sampled_ns == 0;
         self.sampled_ns = now_ns;
@@ -41,35 +47,53 @@ impl Rates {
             };
             // A reset of the counters does not affect the rate.
             let totals = ports.all_time(index);
-            let delta = totals.since(last);
-            let rate = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(span)) as u64;
-            *rates = if first {
-                InterfaceRates::default()
-            } else {
-                InterfaceRates {
-                    rx_bps: rate(delta.rx_bytes * 8),
-                    tx_bps: rate(delta.tx_bytes * 8),
-                    rx_pps: rate(delta.rx_packets),
-                    tx_pps: rate(delta.tx_packets),
-                    fp_rx_bps: rate(delta.fp_rx_bytes * 8),
-                    fp_tx_bps: rate(delta.fp_tx_bytes * 8),
-                    fp_rx_pps: rate(delta.fp_rx_packets),
-                    fp_tx_pps: rate(delta.fp_tx_packets),
-                    own_tx_bps: rate(delta.own_tx_bytes * 8),
-                    own_tx_pps: rate(delta.own_tx_packets),
-                    rx_drops_per_second: rate(delta.rx_drops),
-                    tx_drops_per_second: rate(delta.tx_drops),
-                    rx_errors_per_second: rate(more(0)),
-                    tx_errors_per_second: rate(more(1)),
-                }
+            *rates = match first {
+                true => InterfaceRates::default(),
+                false => rates_of(&totals.since(last), [more(0), more(1)], span),
             };
             (*last, *last_errors) = (totals, errors);
         }
+        self.links.retain(|row, _| links.rows().any(|known| known == *row));
+        for row in links.rows() {
+            let totals = links.all_time(row);
+            let rates = match self.links.get(&row) {
+                Some((last, _)) => rates_of(&totals.since(last), [0; 2], span),
+                None => InterfaceRates::default(),
+            };
+            self.links.insert(row, (totals, rates));
+        }
+    }
+
+    /// Rates of an interface above a port.
+    pub fn of_link(&self, row: RowId) -> InterfaceRates {
+        self.links.get(&row).map(|(_, rates)| rates.clone()).unwrap_or_default()
     }
 
     /// Rates of a port.
     pub fn of(&self, port: usize) -> InterfaceRates {
         self.rates.get(port).cloned().unwrap_or_default()
+    }
+}
+
+/// Rates by what was counted, and the errors, in a time in ns.
+fn rates_of(delta: &PortTotals, errors: [u64; 2], span: u64) -> InterfaceRates {
+    let rate = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(span)) as u64;
+    let [rx_errors, tx_errors] = errors;
+    InterfaceRates {
+        rx_bps: rate(delta.rx_bytes * 8),
+        tx_bps: rate(delta.tx_bytes * 8),
+        rx_pps: rate(delta.rx_packets),
+        tx_pps: rate(delta.tx_packets),
+        fp_rx_bps: rate(delta.fp_rx_bytes * 8),
+        fp_tx_bps: rate(delta.fp_tx_bytes * 8),
+        fp_rx_pps: rate(delta.fp_rx_packets),
+        fp_tx_pps: rate(delta.fp_tx_packets),
+        own_tx_bps: rate(delta.own_tx_bytes * 8),
+        own_tx_pps: rate(delta.own_tx_packets),
+        rx_drops_per_second: rate(delta.rx_drops),
+        tx_drops_per_second: rate(delta.tx_drops),
+        rx_errors_per_second: rate(rx_errors),
+        tx_errors_per_second: rate(tx_errors),
     }
 }
 
@@ -97,12 +121,12 @@ mod tests {
             }
         };
         count(&ports);
-        rates.sample(second, &ports);
+        rates.sample(second, &ports, &LinkCounters::default());
         assert_eq!(rates.of(0), InterfaceRates::default());
         for at in 2..4 {
             count(&ports);
             ports.reset(0);
-            rates.sample(at * second, &ports);
+            rates.sample(at * second, &ports, &LinkCounters::default());
             let rates = rates.of(0);
             let found = (rates.rx_pps, rates.fp_rx_pps, rates.fp_rx_bps, rates.fp_tx_pps);
             assert_eq!(found, (20, 10, 8000, 5));
@@ -120,7 +144,7 @@ mod tests {
             ports.states[0].link =
                 errors.map(|(rx_errors, tx_errors)| Link { rx_errors, tx_errors, ..here.clone() });
             second += 1;
-            rates.sample(second * 1_000_000_000, &ports);
+            rates.sample(second * 1_000_000_000, &ports, &LinkCounters::default());
             (rates.of(0).rx_errors_per_second, rates.of(0).tx_errors_per_second)
         };
         assert_eq!(sampled(Some((100, 1000))), (0, 0), "what was before the first sample");

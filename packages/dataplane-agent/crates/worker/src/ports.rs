@@ -234,8 +234,8 @@ impl Ports {
     pub fn configure(&mut self, config: &DataplaneConfig) -> bool {
         let mut changed = false;
         for port in &mut self.states {
-            let of = config.interfaces.iter().find(|interface| interface.port == port.name);
-            let wanted = of.map_or(IoChoice::Auto, |interface| interface.io);
+            let of = config.interfaces.iter().find(|interface| interface.kind.port() == Some(&port.name));
+            let wanted = of.map_or(IoChoice::Auto, |interface| interface.kind.io());
             changed |= std::mem::replace(&mut port.wanted_io, wanted) != wanted;
             let mtu = of.map_or(0, |interface| u32::from(interface.mtu).min(MAX_L2MTU));
             changed |= std::mem::replace(&mut port.mtu, mtu) != mtu;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tollway_config::dataplane::{DataplaneConfig, Interface};
+use tollway_config::dataplane::{DataplaneConfig, Interface, InterfaceKind};
 use tollway_config::protocol::{
     CoreStats, FastPathStats, InterfaceStats, ProfileClass, Stats, TrackingStats, WorkerStats,
 };
@@ -15,6 +15,7 @@ use crate::commands::WorkerReport;
 use crate::core_time::{ClassTicks, class_names};
 use crate::counters::WorkerDrops;
 use crate::interface_rates::Rates;
+use crate::link_counters::LinkCounters;
 use crate::ports::{Ports, mac_text};
 use crate::profile::ProfileReport;
 
@@ -44,6 +45,8 @@ pub struct StatsInput<'a> {
     pub snapshot: &'a Snapshot,
     /// Ports.
     pub ports: &'a Ports,
+    /// Counters of VLANs.
+    pub links: &'a LinkCounters,
     /// Rates.
     pub rates: &'a Rates,
 }
@@ -134,7 +137,7 @@ fn interfaces(input: &StatsInput<'_>) -> Vec<InterfaceStats> {
     let ports = input.ports;
     let mut interfaces = Vec::with_capacity(ports.states.len());
     for (index, port) in ports.states.iter().enumerate() {
-        let row = input.config.interfaces.iter().find(|interface| interface.port == port.name);
+        let row = input.config.interfaces.iter().find(|row| row.kind.port() == Some(&port.name));
         let totals = ports.totals(index);
         let [rx_errors, tx_errors] = port.errors_since_reset();
         interfaces.push(InterfaceStats {
@@ -164,17 +167,51 @@ fn interfaces(input: &StatsInput<'_>) -> Vec<InterfaceStats> {
             rates: input.rates.of(index),
         });
     }
-    let absent = |row: &&Interface| !ports.states.iter().any(|port| port.name == row.port);
-    for row in input.config.interfaces.iter().filter(absent) {
-        interfaces.push(InterfaceStats {
-            row: row.row,
-            port: row.port.clone(),
-            actual_mtu: row.mtu.into(),
-            mac_address: row.mac_address.clone().unwrap_or_default(),
-            ..InterfaceStats::default()
-        });
+    for row in &input.config.interfaces {
+        let InterfaceKind::Ethernet { port, .. } = &row.kind else {
+            interfaces.push(vlan(input, row));
+            continue;
+        };
+        if !ports.states.iter().any(|state| state.name == *port) {
+            interfaces.push(InterfaceStats {
+                row: row.row,
+                port: port.clone(),
+                actual_mtu: row.mtu.into(),
+                mac_address: row.mac_address.clone().unwrap_or_default(),
+                ..InterfaceStats::default()
+            });
+        }
     }
     interfaces
+}
+
+/// Statistics of an interface above a port. Its link is as its port's.
+fn vlan(input: &StatsInput<'_>, row: &Interface) -> InterfaceStats {
+    let Some(interface) = input.snapshot.interface_of(row.row) else {
+        return InterfaceStats { row: row.row, ..InterfaceStats::default() };
+    };
+    let totals = input.links.totals(row.row);
+    let above = interface.port.and_then(|link| input.snapshot.encapsulations().get(link));
+    let port = above.and_then(|above| input.ports.states.get(usize::from(above.port)));
+    InterfaceStats {
+        row: row.row,
+        running: interface.up,
+        present: port.is_some_and(|port| port.link.is_some()),
+        actual_mtu: interface.mtu.into(),
+        mac_address: mac_text(interface.mac),
+        rx_bytes: totals.rx_bytes,
+        rx_packets: totals.rx_packets,
+        tx_bytes: totals.tx_bytes,
+        tx_packets: totals.tx_packets,
+        fp_rx_bytes: totals.fp_rx_bytes,
+        fp_rx_packets: totals.fp_rx_packets,
+        fp_tx_bytes: totals.fp_tx_bytes,
+        fp_tx_packets: totals.fp_tx_packets,
+        own_tx_bytes: totals.own_tx_bytes,
+        own_tx_packets: totals.own_tx_packets,
+        rates: input.rates.of_link(row.row),
+        ..InterfaceStats::default()
+    }
 }
 
 #[cfg(test)]

@@ -270,20 +270,19 @@ fn route_words(route: &ListedRoute, taps: &BTreeMap<RowId, TapState>) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollway_config::dataplane::{ArpMode, Interface, Route, RouteTarget};
+    use tollway_config::dataplane::{ArpMode, Interface, InterfaceKind, IoChoice, Route, RouteTarget};
     use tollway_engine::snapshot::{PortFacts, Snapshot};
 
     fn config() -> DataplaneConfig {
         let interface = |row: RowId, name: &str| Interface {
             row,
             name: name.into(),
-            port: name.into(),
+            kind: InterfaceKind::Ethernet { port: name.into(), io: IoChoice::Auto },
             disabled: false,
             mtu: 1500,
             mac_address: None,
             arp: ArpMode::Enabled,
             arp_timeout_ms: None,
-            io: tollway_config::dataplane::IoChoice::Auto,
         };
         let address =
             |interface: RowId, address: [u8; 4], prefix_len: u8, network: [u8; 4]| InterfaceAddress {
@@ -345,9 +344,9 @@ mod tests {
     /// The routes of the namespace while these interfaces have a carrier.
     fn wanted_words(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Vec<String> {
         let facts = |interface: &Interface| PortFacts {
-            name: interface.port.clone(),
+            name: interface.kind.port().unwrap().to_owned(),
             mac: [2, 0, 0, 0, 0, interface.row as u8],
-            running: running(&interface.port),
+            running: running(interface.kind.port().unwrap()),
         };
         let facts: Vec<PortFacts> = config.interfaces.iter().map(facts).collect();
         let snapshot = Snapshot::build(config, &facts, 1, 1).unwrap();

@@ -61,7 +61,7 @@ pub fn to(snapshot: &Snapshot, address: Ipv4Addr) -> ReplyBody {
 mod tests {
     use super::*;
     use tollway_config::dataplane::{
-        ArpMode, DataplaneConfig, Interface, InterfaceAddress, IoChoice, Route, RouteTarget,
+        ArpMode, DataplaneConfig, Interface, InterfaceAddress, InterfaceKind, IoChoice, Route, RouteTarget,
     };
     use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, RouteChange};
     use tollway_engine::snapshot::PortFacts;
@@ -174,13 +174,12 @@ mod tests {
         let interface = |row| Interface {
             row,
             name: format!("ether{row}"),
-            port: format!("ether{row}"),
+            kind: InterfaceKind::Ethernet { port: format!("ether{row}"), io: IoChoice::Auto },
             disabled: false,
             mtu: 1500,
             mac_address: None,
             arp: ArpMode::Enabled,
             arp_timeout_ms: None,
-            io: IoChoice::Auto,
         };
         let address = |row: u8| InterfaceAddress {
             row: 20 + u32::from(row),

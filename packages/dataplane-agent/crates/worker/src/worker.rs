@@ -21,6 +21,7 @@ use tollway_io::{PoolFrame, PortIo, thread, wake};
 use crate::busy_poll::BusyPoll;
 use crate::commands::WorkerEnds;
 use crate::counters::{PortCounters, WorkerDrops};
+use crate::link_counters::{LinksReceived, WorkerLinks};
 use crate::offloaded_flows::OffloadedFlows;
 use crate::profile::{Activity, Profile};
 use worker_port::{TRANSMIT_GATHER, WorkerPort, WorkerTap};
@@ -38,6 +39,9 @@ pub struct Worker {
     pool: Partition,
     buffers: MmsgBuffers,
     ports: Vec<WorkerPort>,
+    /// Counters of links above ports.
+    links: WorkerLinks,
+    received: LinksReceived,
     taps: Vec<WorkerTap>,
     drops: WorkerDrops,
     profile: Profile,
@@ -114,6 +118,8 @@ impl Worker {
             pool: parts.pool,
             buffers: MmsgBuffers::new(),
             ports: parts.counters.into_iter().map(port).collect(),
+            links: WorkerLinks::new(),
+            received: LinksReceived::default(),
             taps: Vec::new(),
             drops: WorkerDrops::default(),
             profile: Profile::new(parts.hz, &parts.cores, thread::current_core()),
@@ -217,6 +223,9 @@ impl Worker {
         for (end, entry) in self.ports.iter().zip(self.poll_set.iter_mut().skip(1)) {
             entry.events = if end.blocked { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN };
         }
+        if !self.links.is_empty() && (wait || self.received.is_due(clock::now())) {
+            self.copy_received(clock::now());
+        }
         self.ends.wake.before_sleep();
         let pending = !self.ends.commands.is_empty() || self.ends.inbound.iter().any(|ring| !ring.is_empty());
         let mut timeout = if pending || !wait { Some(Duration::ZERO) } else { self.longest_sleep() };
@@ -268,12 +277,26 @@ impl Worker {
         if let Some(flows) = &mut self.flows {
             flows.take(&mut self.engine, &self.batch, now);
         }
-        for (end, fast) in self.ports.iter().zip(self.engine.fp_rx()) {
+        self.count_fast_received();
+        self.profile.charge(Activity::Engine);
+        self.dispatch();
+    }
+
+    /// Publishes how many packets of each port took the fast path.
+    fn count_fast_received(&mut self) {
+        for (index, (end, own)) in self.ports.iter().zip(self.engine.fp_rx()).enumerate() {
+            let fast = self.received.fast(index, *own);
             end.counters.fp_rx_packets.set(fast.packets);
             end.counters.fp_rx_bytes.set(fast.bytes);
         }
-        self.profile.charge(Activity::Engine);
-        self.dispatch();
+    }
+
+    /// Publishes what links above ports have received.
+    fn copy_received(&mut self, now: Now) {
+        if !self.links.is_empty() {
+            self.received.copy(&self.links, &self.engine, now);
+            self.count_fast_received();
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use tollway_io::wake::{self, Wake};
 
 use crate::commands::{Answer, Command, ControlEnds, Dump, DumpRange, rings};
 use crate::counters::PortCounters;
+use crate::link_counters::LinkCounters;
 use crate::worker::{self, WorkerParts};
 
 /// A worker executes commands between two batches, so even a busy one answers within milliseconds; one that has not
@@ -192,8 +193,8 @@ impl Workers {
     ///
     /// # Errors
     /// When a worker is lost.
-    pub fn apply(&mut self, snapshot: &Arc<Snapshot>) -> Result<(), WorkerLost> {
-        self.ask(|_| Command::Apply(Arc::clone(snapshot))).map(drop)
+    pub fn apply(&mut self, snapshot: &Arc<Snapshot>, links: &LinkCounters) -> Result<(), WorkerLost> {
+        self.ask(|worker| Command::Apply(Arc::clone(snapshot), links.of_worker(snapshot, worker))).map(drop)
     }
 
     /// Adds up the counts that the workers answer with.

@@ -145,7 +145,7 @@ fn slow_queues() {
         engine.process(&mut batch, &mut pool, &Tsc, now);
         for tick in 0..4 {
             for done in batch.drain() {
-                assert!(matches!(done.outcome, Outcome::Tx { port: 1 }));
+                assert!(matches!(done.outcome, Outcome::Tx { port: 1, .. }));
                 passed += 1;
                 pool.recycle(done.frame);
             }

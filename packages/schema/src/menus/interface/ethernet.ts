@@ -1,12 +1,12 @@
 import { monitorArguments, reading, resetCounters } from '../../commands.js';
 import { defineMenu } from '../../define.js';
+import { arp } from '../../mixins/arp.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag } from '../../mixins/disabled.js';
 import { interfaceCounters, trafficColumns } from '../../mixins/interface-counters.js';
 import { mtu } from '../../mixins/mtu.js';
 import { readOnly } from '../../mixins/read-only.js';
 import { bool } from '../../props/bool.js';
-import { duration } from '../../props/duration.js';
 import { oneOf } from '../../props/enum.js';
 import { int } from '../../props/int.js';
 import { mac } from '../../props/mac.js';
@@ -52,22 +52,7 @@ export const ethernet = defineMenu({
       dataplane: true,
     },
     'orig-mac-address': readOnly(mac, 'Orig. MAC Address', 'Link-layer address of the port itself.'),
-    arp: {
-      kind: oneOf(['disabled', 'enabled', 'proxy-arp', 'reply-only', 'local-proxy-arp']),
-      label: 'ARP',
-      help: 'With enabled this port answers for its own addresses alone, with proxy-arp also for what is reached through others.',
-      tab: 'General',
-      default: 'enabled',
-      dataplane: true,
-    },
-    'arp-timeout': {
-      kind: duration({ minMs: 1_000, keywords: ['auto'] }),
-      label: 'ARP Timeout',
-      help: 'How long a resolved neighbour counts as reachable; auto follows the IP settings.',
-      tab: 'General',
-      default: 'auto',
-      dataplane: true,
-    },
+    ...arp,
     io: {
       kind: oneOf(['auto', 'af-packet', 'af-xdp']),
       label: 'I/O',

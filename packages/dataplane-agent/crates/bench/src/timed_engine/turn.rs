@@ -97,7 +97,7 @@ impl TimedEngine {
         for done in self.batch.drain() {
             self.waiting.0 = self.waiting.0.wrapping_sub(1);
             match done.outcome {
-                Outcome::Tx { port: WAN_PORT } => {
+                Outcome::Tx { port: WAN_PORT, .. } => {
                     turn.finished += 1;
                     self.pool.recycle(done.frame);
                 }

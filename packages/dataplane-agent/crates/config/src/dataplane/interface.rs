@@ -1,34 +1,104 @@
-//! `/interface`.
+//! `/interface/ethernet` and `/interface/vlan`.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::RowId;
 
-/// An L3 interface on a claimed port.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+/// An L3 interface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
 pub struct Interface {
-    /// Row of `/interface/ethernet`.
+    /// Row of `/interface/ethernet` or `/interface/vlan`.
     pub row: RowId,
     /// Name as the user sees it; used in log lines and as the alternative name of the TAP.
     pub name: String,
-    /// Factory name of the port that carries it (`ether1`, `ether2` …). A port that is absent makes
-    /// the interface not running; it is no error.
-    pub port: String,
+    /// The frames that are its own.
+    pub kind: InterfaceKind,
     /// Administratively down: nothing is received or sent.
     pub disabled: bool,
     /// L3 MTU, bytes.
     pub mtu: u16,
-    /// Link-layer address to use instead of the port's own, `aa:bb:cc:dd:ee:ff`.
+    /// Link-layer address to use instead of the port's own or, for a VLAN, that of the interface below,
+    /// `aa:bb:cc:dd:ee:ff`.
     pub mac_address: Option<String>,
     /// ARP mode.
     pub arp: ArpMode,
     /// Base reachable time of this interface's ARP entries, milliseconds; `None` follows the settings.
     pub arp_timeout_ms: Option<u32>,
-    /// Method of exchanging frames with the port.
-    #[serde(default)]
-    pub io: IoChoice,
+}
+
+/// The frames that belong to an interface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "type")]
+pub enum InterfaceKind {
+    /// The frames of a claimed port that carry no tag.
+    Ethernet {
+        /// Factory name of the port (`ether1`, `ether2` …). A port that is absent makes the interface not running; it
+        /// is no error.
+        port: String,
+        /// Method of exchanging frames with the port.
+        io: IoChoice,
+    },
+    /// The frames of another interface that carry a tag (IEEE 802.1Q-2018 §9.3).
+    Vlan {
+        /// Row of the interface below, which may be a VLAN itself.
+        parent: RowId,
+        /// VLAN identifier, 1…4094.
+        vlan_id: u16,
+        /// The tag is a service tag (EtherType 0x88a8), not a customer tag (0x8100).
+        service_tag: bool,
+    },
+}
+
+impl InterfaceKind {
+    /// Factory name of the port, for the interface of a port.
+    pub fn port(&self) -> Option<&str> {
+        match self {
+            Self::Ethernet { port, .. } => Some(port),
+            Self::Vlan { .. } => None,
+        }
+    }
+
+    /// Port backend that is asked for.
+    pub fn io(&self) -> IoChoice {
+        match self {
+            Self::Ethernet { io, .. } => *io,
+            Self::Vlan { .. } => IoChoice::Auto,
+        }
+    }
+}
+
+/// [`Interface`] as this format and the one before have it: before format 5 every interface was that of a port.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ReadInterface {
+    row: RowId,
+    name: String,
+    kind: Option<InterfaceKind>,
+    port: Option<String>,
+    io: Option<IoChoice>,
+    disabled: bool,
+    mtu: u16,
+    mac_address: Option<String>,
+    arp: ArpMode,
+    arp_timeout_ms: Option<u32>,
+}
+
+impl<'de> Deserialize<'de> for Interface {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = ReadInterface::deserialize(deserializer)?;
+        let kind = match (read.kind, read.port) {
+            (Some(kind), None) => kind,
+            (None, Some(port)) => InterfaceKind::Ethernet { port, io: read.io.unwrap_or_default() },
+            (Some(_), Some(_)) => return Err(D::Error::custom("an interface has both a kind and a port")),
+            (None, None) => return Err(D::Error::missing_field("kind")),
+        };
+        let ReadInterface { row, name, disabled, mtu, mac_address, arp, arp_timeout_ms, .. } = read;
+        Ok(Self { row, name, kind, disabled, mtu, mac_address, arp, arp_timeout_ms })
+    }
 }
 
 /// Port backend that is asked for.

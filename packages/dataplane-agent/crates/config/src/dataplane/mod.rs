@@ -13,7 +13,7 @@ pub use firewall::{
     Action, AddressList, AddressRange, Chain, ConnectionState, LimitUnit, Mark, MarkName, Matcher, NewMss,
     PortRange, RejectWith, Rule,
 };
-pub use interface::{ArpMode, Interface, IoChoice};
+pub use interface::{ArpMode, Interface, InterfaceKind, IoChoice};
 pub use ip::{InterfaceAddress, Route, RouteTarget, StaticNeighbor};
 pub use queue::{
     Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, InterfaceQueue, PcqClassifier, Prefix,
@@ -30,7 +30,10 @@ pub type RowId = u32;
 pub const FIRST_DYNAMIC_ROW: RowId = 0x8000_0000;
 
 /// Version of this format. The agent reads this one and the one before.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
+
+/// VLANs one on the other that an interface has at most.
+pub const MAX_VLAN_TAGS: usize = 4;
 
 /// Levels that a tree of queues has at most, the root's included.
 pub const MAX_QUEUE_LEVELS: usize = 8;
@@ -84,23 +87,12 @@ pub struct DataplaneConfig {
 }
 
 impl DataplaneConfig {
-    /// Makes of a configuration in the format before this one the same in this format.
+    /// Makes of a configuration in the format before this one the same in this format. What an interface has other than
+    /// then, [`Interface`] reads.
     pub fn upgrade(&mut self) {
-        if self.format != FORMAT - 1 {
-            return;
+        if self.format == FORMAT - 1 {
+            self.format = FORMAT;
         }
-        self.format = FORMAT;
-        let limits = |queue: &SimpleQueue| [queue.upload.packet_limit, queue.download.packet_limit];
-        let mut sizes: Vec<u32> = self.simple_queues.iter().flat_map(limits).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        for limit in self.simple_queues.iter_mut().flat_map(|queue| [&mut queue.upload, &mut queue.download])
-        {
-            let at = sizes.binary_search(&limit.packet_limit).unwrap_or_default();
-            limit.queue_type = at as u32;
-            limit.packet_limit = 0;
-        }
-        self.queue_types = sizes.into_iter().map(|limit| QueueType::Pfifo { limit }).collect();
     }
 }
 

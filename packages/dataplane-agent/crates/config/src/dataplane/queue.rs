@@ -114,10 +114,6 @@ pub struct QueueLimit {
     /// Index into [`DataplaneConfig::queue_types`]. Leaves only.
     #[serde(default)]
     pub queue_type: u32,
-    /// Format 3 had the packets that may wait here; see [`DataplaneConfig::upgrade`].
-    #[serde(default, skip_serializing)]
-    #[schemars(skip)]
-    pub packet_limit: u32,
 }
 
 fn lowest_priority() -> u8 {

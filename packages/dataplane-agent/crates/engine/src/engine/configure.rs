@@ -51,9 +51,7 @@ impl<F: Frame> Engine<F> {
                 purge(new, state);
             }
         }
-        if state.fp_rx.len() < new.ports() {
-            state.fp_rx.resize(new.ports(), Count::default());
-        }
+        follow_link_numbers(state, &old, new);
         let share = connection_share(new, state.workers, self.limits);
         state.table.set_max_entries(share);
         state.table.keep_validities(new.has_limited_validity());
@@ -89,6 +87,26 @@ impl<F: Frame> Engine<F> {
             self.state
                 .solicits
                 .extend(own.map(|address| ArpRequest { key: (interface.row, address), unicast: None }));
+        }
+    }
+}
+
+/// Counters by link have room for all links, and those of a link with another interface than before begin at zero.
+fn follow_link_numbers<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
+    let above = new.encapsulations();
+    let row = |snapshot: &Snapshot, link| {
+        snapshot.port(link).and_then(|link| snapshot.interface(link.interface)).map(|interface| interface.row)
+    };
+    let renewed: Vec<_> =
+        above.iter().map(|(link, _)| link).filter(|link| row(old, *link) != row(new, *link)).collect();
+    for counters in [&mut state.fp_rx, &mut state.vlan_rx] {
+        if counters.len() < new.ports() {
+            counters.resize(new.ports(), Count::default());
+        }
+        for link in &renewed {
+            if let Some(count) = counters.get_mut(usize::from(*link)) {
+                *count = Count::default();
+            }
         }
     }
 }

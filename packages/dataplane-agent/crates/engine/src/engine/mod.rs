@@ -124,6 +124,7 @@ impl<F: Frame> Engine<F> {
                 fasttrack: Count::default(),
                 offloaded: Count::default(),
                 fp_rx: vec![Count::default(); snapshot.ports()],
+                vlan_rx: vec![Count::default(); snapshot.ports()],
                 stages: Default::default(),
                 handover_packets: 0,
                 out_of_order: 0,
@@ -166,10 +167,20 @@ impl<F: Frame> Engine<F> {
     ) {
         self.state.now = now;
         self.state.handover_packets += batch.take_unparsed_handovers();
+        self.follow_links(batch);
         batch.queue_handovers_out.clear();
         batch.flow_handovers_out.clear();
         batch.first = self.send_deferred(batch, source);
         self.run(batch, source, clock);
+    }
+
+    /// Gives the batch the tags of links, and counts what it could not send.
+    fn follow_links(&mut self, batch: &mut Batch<F>) {
+        batch.set_encapsulations(self.snapshot.encapsulations());
+        let lost = batch.take_without_headroom();
+        if lost != 0 {
+            self.state.count_drop(DropReason::NoHeadroom, u32::try_from(lost).unwrap_or(u32::MAX));
+        }
     }
 
     fn run<S: FrameSource<F>, C: CycleClock>(&mut self, batch: &mut Batch<F>, source: &mut S, clock: &C) {
@@ -263,6 +274,7 @@ impl<F: Frame> Engine<F> {
         clock: &C,
         now: Now,
     ) {
+        self.follow_links(batch);
         let state = &mut self.state;
         state.now = now;
         let shared = Arc::clone(&state.shared);
@@ -334,6 +346,8 @@ impl<F: Frame> Engine<F> {
     /// queue of its interface, if it has one.
     pub fn set_port_blocked(&mut self, port: PortId, blocked: bool, now: Now) {
         self.state.queues.set_blocked(port, blocked, now);
+        let above = self.snapshot.encapsulations().iter().filter(|(_, above)| above.port == port);
+        above.for_each(|(link, _)| self.state.queues.set_blocked(link, blocked, now));
     }
 
     /// To be called for a packet that could not be handed over.

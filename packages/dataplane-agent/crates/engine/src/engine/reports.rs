@@ -8,10 +8,22 @@ use crate::observe::profiler::ClassCycles;
 use crate::packet::count::Count;
 use crate::packet::frame::Frame;
 use crate::pipeline::stage_counters::class_cycles;
+use crate::snapshot::Encapsulations;
 use crate::time::Now;
 
 impl<F: Frame> Engine<F> {
-    /// Received packets that the flow cache forwarded, per port. Bytes are L2 without FCS.
+    /// Packets received with the tags of links, by link; see [`LinkId`](crate::ids::LinkId). Bytes are L2, without the
+    /// tags of the link.
+    pub fn vlan_rx(&self) -> &[Count] {
+        &self.state.vlan_rx
+    }
+
+    /// Links above ports, and the tags that their frames get.
+    pub fn encapsulations(&self) -> &Encapsulations {
+        self.snapshot.encapsulations()
+    }
+
+    /// Received packets that the flow cache forwarded, by link. Bytes are L2 without FCS.
     pub fn fp_rx(&self) -> &[Count] {
         &self.state.fp_rx
     }

@@ -8,6 +8,13 @@ pub use queue_ref::{QueueRef, QueueRefKind};
 /// Index of a claimed port, stable for the life of the process.
 pub type PortId = u16;
 
+/// Number of a link, by which packets come and leave: the untagged frames of the port with this [`PortId`], or, from the
+/// number of ports on, an interface above a port. Stable while the interface's row exists.
+pub type LinkId = u16;
+
+/// "No link".
+pub const NO_LINK: LinkId = u16::MAX;
+
 /// Position of an interface in `DataplaneConfig::interfaces`. Valid within one snapshot only.
 pub type InterfaceIndex = u16;
 

@@ -19,16 +19,12 @@ pub trait Frame: Send {
     /// Shortens or lengthens the frame, all of it within `head`. Returns `false`, changing nothing, when
     /// the buffer is too small or the frame has bytes beyond `head`.
     fn resize(&mut self, len: usize) -> bool;
-    /// Removes the `len` bytes at offset `at` from the frame. Returns `false`, changing nothing, when they are not all
-    /// within `head`, or when the frame has bytes beyond `head` that the buffer cannot keep.
-    fn remove(&mut self, at: usize, len: usize) -> bool {
-        let whole = self.len();
-        if self.head().len() != whole || at + len > whole {
-            return false;
-        }
-        self.head_mut().copy_within(at + len.., at);
-        self.resize(whole - len)
-    }
+    /// Puts `len` bytes of unspecified content before the frame. Returns `false`, changing nothing, when there is less
+    /// room before it; a frame that was received or taken has [`HEADROOM`].
+    fn push(&mut self, len: usize) -> bool;
+    /// Takes `len` bytes off the front of the frame, and off its head with it. Returns `false`, changing nothing, when
+    /// the head has fewer.
+    fn pull(&mut self, len: usize) -> bool;
     /// Copies the bytes from `offset` on, of the head or behind it, until `to` is full. Returns `false`,
     /// with `to` in any state, when the frame has fewer.
     fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool;
@@ -39,6 +35,9 @@ pub trait Frame: Send {
 /// Minimum number of bytes of a frame that [`Frame::head`] contains (fewer for shorter frames): Ethernet with two tags,
 /// the longest IPv4 header, the longest TCP header, and the quoted packet of an ICMP error.
 pub const HEAD_MIN: usize = 256;
+
+/// Room before a frame of a port or a source, bytes, for headers of encapsulations that [`Frame::push`] adds.
+pub const HEADROOM: usize = 128;
 
 /// A frame of any source that is no longer than this number of bytes is contiguous.
 pub const CONTIGUOUS: usize = 2048;
@@ -92,6 +91,26 @@ impl VnetState {
             (_, size) => u32::try_from(payload.div_ceil(usize::from(size))).unwrap_or(u32::MAX).max(1),
         }
     }
+
+    /// Moves the offsets by the `len` bytes that were put before the headers.
+    pub fn pushed(&mut self, len: u16) {
+        if self.needs_csum {
+            self.csum_start = self.csum_start.saturating_add(len);
+        }
+        if self.gso != Gso::None {
+            self.hdr_len = self.hdr_len.saturating_add(len);
+        }
+    }
+
+    /// Moves the offsets by the `len` bytes that were taken off before the headers.
+    pub fn pulled(&mut self, len: u16) {
+        if self.needs_csum {
+            self.csum_start = self.csum_start.saturating_sub(len);
+        }
+        if self.gso != Gso::None {
+            self.hdr_len = self.hdr_len.saturating_sub(len);
+        }
+    }
 }
 
 /// Minimum footprint of a [`HeapFrame`], bytes: that of a frame of a pool.
@@ -114,6 +133,17 @@ impl Frame for HeapFrame {
     fn resize(&mut self, len: usize) -> bool {
         self.0.resize(len, 0);
         true
+    }
+    fn push(&mut self, len: usize) -> bool {
+        self.0.splice(0..0, std::iter::repeat_n(0, len));
+        true
+    }
+    fn pull(&mut self, len: usize) -> bool {
+        let held = len <= self.0.len();
+        if held {
+            self.0.drain(..len);
+        }
+        held
     }
     fn copy_to(&self, offset: usize, to: &mut [u8]) -> bool {
         let from = offset.checked_add(to.len()).and_then(|end| self.0.get(offset..end));

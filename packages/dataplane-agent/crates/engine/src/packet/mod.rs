@@ -9,6 +9,7 @@ pub(crate) mod names;
 pub mod slow_reason;
 pub mod tuple;
 pub mod verdict;
+pub(crate) mod vlan;
 
 use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 use tollway_wire::{ipv4, tcp};

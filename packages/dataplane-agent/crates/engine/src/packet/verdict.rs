@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::RowId;
 
-use crate::ids::PortId;
+use crate::ids::LinkId;
 
 /// The state of a packet in the pipeline. Every packet leaves the pipeline with a final one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,7 +15,7 @@ pub enum Verdict {
     /// Decided; `emit` writes the Ethernet header.
     Forward,
     /// Complete, for a port.
-    Tx(PortId),
+    Tx(LinkId),
     /// Complete, for the router itself: the TAP of this L3 interface.
     Local(RowId),
     /// Echo request for the router: answered as soon as its queue lets it pass.
@@ -59,7 +59,7 @@ drop_reasons! {
     Runt "runt" "Shorter than its headers say.";
     NotForUs "not-for-us" "The destination link-layer address is another station's.";
     UnknownEthertype "unknown-ethertype" "Neither IPv4 nor ARP.";
-    VlanTagged "vlan-tagged" "Tag of a VLAN, on a port without VLAN interfaces; a tag that gives only a priority is taken off.";
+    VlanTagged "vlan-tagged" "Tag of a VLAN that no interface on this one has; a tag that gives only a priority is taken off.";
     Ipv6NotEnabled "ipv6-not-enabled" "IPv6 is not enabled on the interface.";
     BadIpHeader "bad-ip-header" "IPv4 version, header length or total length is wrong.";
     BadIpChecksum "bad-ip-checksum" "The IPv4 header checksum is wrong.";
@@ -95,6 +95,7 @@ drop_reasons! {
     NeighborTableFull "neighbor-table-full" "No room for another neighbour.";
     OutInterfaceDown "out-interface-down" "The interface to leave by is disabled or has no carrier.";
     EchoAnswered "echo-answered" "Echo request that the router answered.";
+    NoHeadroom "no-headroom" "No room before the frame for the tags of its VLAN.";
     NoFrame "no-frame" "The frame pool was empty.";
     QueueFull "queue-full" "As many packets waited in its queue as the queue type allows.";
     QueueMemory "queue-memory" "As many packets waited in all queues as there is memory for.";

@@ -1,17 +1,21 @@
 //! A batch of packets on its way through the stages.
 
+use std::sync::Arc;
+
 use tollway_config::dataplane::RowId;
 
-use crate::ids::{PortId, QueueRef};
+use crate::ids::{LinkId, PortId, QueueRef};
 use crate::packet::frame::{Frame, VnetState};
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::vlan::push_tags;
 use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::handover::{
     FlowHandover, FlowHandovers, Handover, HandoverContents, HandoverMeta, HandoverPurpose, QueueHandovers,
     purpose,
 };
 use crate::pipeline::state::WorkerState;
+use crate::snapshot::Encapsulations;
 
 /// Maximum number of frames that a worker adds to a batch per call.
 pub const BATCH: usize = 256;
@@ -39,6 +43,10 @@ pub struct Batch<F> {
     has_unsteered: bool,
     /// Number of packets from other workers that were handed over unparsed.
     unparsed_handovers: u64,
+    /// What is put around frames as they are taken out.
+    encapsulations: Arc<Encapsulations>,
+    /// Number of packets that were not sent because their frames had no room for tags.
+    without_headroom: u64,
 }
 
 impl<F: Frame> Default for Batch<F> {
@@ -62,7 +70,22 @@ impl<F: Frame> Batch<F> {
             flow_handovers_out: Vec::new(),
             has_unsteered: false,
             unparsed_handovers: 0,
+            encapsulations: Arc::default(),
+            without_headroom: 0,
         }
+    }
+
+    /// Sets what is put around frames as they are taken out, by the snapshot that decides about them.
+    #[inline]
+    pub(crate) fn set_encapsulations(&mut self, encapsulations: &Arc<Encapsulations>) {
+        if !Arc::ptr_eq(&self.encapsulations, encapsulations) {
+            self.encapsulations = Arc::clone(encapsulations);
+        }
+    }
+
+    /// Number of packets since the last call whose frames had no room for tags.
+    pub(crate) fn take_without_headroom(&mut self) -> u64 {
+        std::mem::take(&mut self.without_headroom)
     }
 
     /// Packets in it.
@@ -183,6 +206,8 @@ impl<F: Frame> Batch<F> {
             packets: &mut self.packets,
             queue_handovers_out: &self.queue_handovers_out,
             flow_handovers_out: &self.flow_handovers_out,
+            encapsulations: &self.encapsulations,
+            without_headroom: &mut self.without_headroom,
         }
     }
 
@@ -214,9 +239,11 @@ pub struct Drain<'a, F> {
     packets: &'a mut Vec<Packet<F>>,
     queue_handovers_out: &'a QueueHandovers,
     flow_handovers_out: &'a [(Tuple, FlowHandover)],
+    encapsulations: &'a Encapsulations,
+    without_headroom: &'a mut u64,
 }
 
-impl<F> Iterator for Drain<'_, F> {
+impl<F: Frame> Iterator for Drain<'_, F> {
     type Item = Done<F>;
 
     #[inline]
@@ -226,7 +253,14 @@ impl<F> Iterator for Drain<'_, F> {
             self.next += 1;
             let meta = &packet.meta;
             let outcome = match meta.verdict {
-                Verdict::Tx(port) => Outcome::Tx { port },
+                Verdict::Tx(link) if link < self.encapsulations.ports() => Outcome::Tx { port: link, link },
+                Verdict::Tx(link) => {
+                    let Some(port) = encapsulate(self.encapsulations, packet, link) else {
+                        *self.without_headroom += u64::from(packet.meta.segments);
+                        continue;
+                    };
+                    Outcome::Tx { port, link }
+                }
                 Verdict::Local(interface) => Outcome::Local { interface },
                 Verdict::Handover(worker) => {
                     let purpose = purpose(meta, self.queue_handovers_out, self.flow_handovers_out);
@@ -239,6 +273,7 @@ impl<F> Iterator for Drain<'_, F> {
                 | Verdict::Held
                 | Verdict::Drop(_) => continue,
             };
+            let meta = &packet.meta;
             let Some(frame) = packet.frame.take() else { continue };
             return Some(Done {
                 frame,
@@ -250,6 +285,21 @@ impl<F> Iterator for Drain<'_, F> {
             });
         }
     }
+}
+
+/// Puts the tags of a link around a packet. Returns the port; `None`, and frees the frame, if there is no room.
+#[inline(never)]
+fn encapsulate<F: Frame>(
+    encapsulations: &Encapsulations,
+    packet: &mut Packet<F>,
+    link: LinkId,
+) -> Option<PortId> {
+    let encapsulation = encapsulations.get(link)?;
+    let pushed = push_tags(packet.frame.as_mut()?, &mut packet.vnet, encapsulation.tags());
+    if !pushed {
+        packet.frame = None;
+    }
+    pushed.then_some(encapsulation.port)
 }
 
 impl<F> Drop for Drain<'_, F> {
@@ -283,10 +333,12 @@ pub struct Done<F> {
     reason = "it is taken apart where it is made; a box would be an allocation per packet"
 )]
 pub enum Outcome {
-    /// Out of a port; the Ethernet header is complete.
+    /// Out of a port; the Ethernet header is complete, with its tags.
     Tx {
         /// The port.
         port: PortId,
+        /// The link that the packet leaves by: the port itself, or one above it.
+        link: LinkId,
     },
     /// To the router itself; the worker writes the TAP's address as link-layer destination.
     Local {

@@ -29,6 +29,7 @@ pub(crate) mod out_of_order;
 pub(crate) mod revalidate;
 pub(crate) mod stateless;
 pub(crate) mod translate;
+mod untag;
 
 // Packets of the router's own.
 pub(crate) mod icmp;
@@ -191,7 +192,7 @@ stages! {
         [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered OutInterfaceDown];
     Emit emit EveryPass Networking "Writes the new headers; holds packets while the next hop is asked for; fragments long ones."
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
-         NoFrame];
+         NoFrame NoHeadroom];
     Queue queue EveryPass Queuing "Holds packets to the rate of their queue; hands those of other workers' queues over."
         [QueueFull QueueMemory NoFrame OutInterfaceDown BadIcmpChecksum EchoAnswered];
 }

@@ -86,8 +86,10 @@ pub struct WorkerState<F> {
     pub(crate) fasttrack: Count,
     /// Packets that the kernel forwarded by itself (flow offload).
     pub(crate) offloaded: Count,
-    /// Packets that the flow cache forwarded, by the port they arrived on.
+    /// Packets that the flow cache forwarded, by the link they arrived on.
     pub(crate) fp_rx: Vec<Count>,
+    /// Wire segments received with the tags of a link, and their L2 bytes without its tags, by link.
+    pub(crate) vlan_rx: Vec<Count>,
     /// Packets, runs and time by stage.
     pub(crate) stages: StageTable,
     /// Packets received from other workers.

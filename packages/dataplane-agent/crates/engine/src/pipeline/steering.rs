@@ -1,7 +1,8 @@
 //! Steering of received frames to the worker that owns their flow, by a hash of addresses and ports. A frame of a flow
 //! of another worker is handed over unparsed, and parsed only there.
 
-use tollway_wire::{field, ipv4};
+use tollway_config::dataplane::MAX_VLAN_TAGS;
+use tollway_wire::{ethernet, field, ipv4};
 
 use crate::ids::PortId;
 use crate::packet::frame::{Frame, VnetState};
@@ -11,6 +12,9 @@ use crate::pipeline::handover::{Handover, HandoverContents};
 
 /// Bytes of a frame with an IPv4 header without options, up to the ports behind it.
 const PORTS_END: usize = 38;
+
+/// Bytes of tags that are looked behind: as many as lead to a link, and one for a priority.
+const MAX_TAGS: usize = (MAX_VLAN_TAGS + 1) * ethernet::TAG;
 
 /// Steering of the frames of a burst. The settings are read once for all of them.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +68,27 @@ impl Steering {
 /// has no options; `None` for all others. The owner checks whether the packet is valid.
 #[inline]
 fn owner(head: &[u8], workers: u32) -> Option<u32> {
-    let head: &[u8; PORTS_END] = head.first_chunk()?;
+    let front: &[u8; PORTS_END] = head.first_chunk()?;
+    if ethernet::is_tag(field::get16(front, ethernet::ADDRESSES)) {
+        return owner_of_tagged(head, workers);
+    }
+    owner_of_untagged(front, workers)
+}
+
+/// [`owner`] of a frame with tags. Which link they lead to matters not: what was decapsulated has the same owner.
+// Out of line: the frames of ports have no tags.
+#[inline(never)]
+fn owner_of_tagged(head: &[u8], workers: u32) -> Option<u32> {
+    let mut tags = ethernet::TAG;
+    while tags < MAX_TAGS && ethernet::is_tag(field::get16(head, ethernet::ADDRESSES + tags)) {
+        tags += ethernet::TAG;
+    }
+    owner_of_untagged(head.get(tags..)?.first_chunk()?, workers)
+}
+
+/// [`owner`] of a frame without tags; of one with tags, from where it would begin without them.
+#[inline]
+fn owner_of_untagged(head: &[u8; PORTS_END], workers: u32) -> Option<u32> {
     let other = (field::get32(head, 12) >> 8 != 0x0008_0045)
         | (field::get16(head, 20) & ipv4::FRAGMENTED != 0)
         | !((head[23] == ipv4::TCP) | (head[23] == ipv4::UDP));
@@ -112,6 +136,11 @@ mod tests {
                 prop_assert_eq!(owner(&other, workers), None);
             }
             prop_assert_eq!(owner(&head[..PORTS_END - 1], workers), None);
+            for tags in 1..=MAX_TAGS / ethernet::TAG {
+                let tagged = [&head[..12], &[0x81, 0, 0, 5].repeat(tags), &head[12..]].concat();
+                prop_assert_eq!(owner(&tagged, workers), Some(expected));
+                prop_assert_eq!(owner(&tagged[..PORTS_END + tags * ethernet::TAG - 1], workers), None);
+            }
         }
     }
 }

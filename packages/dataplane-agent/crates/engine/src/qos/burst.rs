@@ -131,7 +131,6 @@ mod tests {
             bucket_ms: 100,
             priority: 8,
             queue_type: 0,
-            packet_limit: 0,
         }
     }
 

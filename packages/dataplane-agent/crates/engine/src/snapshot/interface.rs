@@ -1,9 +1,12 @@
-//! Interfaces and ports of a snapshot, and the neighbours that are configured on them.
+//! Interfaces and links of a snapshot, and the neighbours that are configured on them.
 
-use tollway_config::dataplane::{ArpMode, DataplaneConfig, RowId};
+use std::collections::{BTreeMap, BTreeSet};
 
+use tollway_config::dataplane::{ArpMode, DataplaneConfig, InterfaceKind, MAX_VLAN_TAGS, RowId};
+
+use super::links::{Encapsulation, Encapsulations, LinkIds, Tag, VlanTable};
 use crate::error::BuildError;
-use crate::ids::{NO_INTERFACE, PortId};
+use crate::ids::{LinkId, NO_INTERFACE, NO_LINK, PortId};
 use crate::interface::InterfaceMap;
 use crate::ip::mask;
 use crate::ip::neighbor::StaticNeighbor;
@@ -25,15 +28,15 @@ const MIN_MTU: u16 = 68;
 /// An L3 interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Row of `/interface/ethernet`.
+    /// Row of `/interface/ethernet` or `/interface/vlan`.
     pub row: RowId,
     /// Name for users.
     pub name: String,
-    /// Port of the interface, if the port exists.
-    pub port: Option<PortId>,
+    /// Link of the interface, if its port exists.
+    pub port: Option<LinkId>,
     /// Link-layer address in effect.
     pub mac: [u8; 6],
-    /// L3 MTU, bytes.
+    /// L3 MTU in effect, bytes: for a VLAN at most what the interfaces below it can carry.
     pub mtu: u16,
     /// ARP mode.
     pub arp: ArpMode,
@@ -70,7 +73,7 @@ impl Interface {
     }
 }
 
-/// Fields of a port that a received or sent frame needs.
+/// Fields of a link that a received or sent frame needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port {
     /// Link-layer address in effect.
@@ -79,7 +82,7 @@ pub struct Port {
     pub interface: u16,
     /// L3 MTU of its interface.
     pub mtu: u16,
-    /// The port has an interface that is not disabled.
+    /// It has an interface that is not disabled, and so have the links below.
     pub enabled: bool,
     /// Enabled, with carrier.
     pub up: bool,
@@ -102,24 +105,48 @@ fn parse_mac(row: RowId, text: &str) -> Result<[u8; 6], BuildError> {
     if parts.next().is_some() || group || mac == [0; 6] { Err(wrong()) } else { Ok(mac) }
 }
 
-/// The interfaces in configured order. Errors name the row.
+/// The interfaces of a configuration, and the links that they are on.
+pub(super) struct Built {
+    /// In configured order.
+    pub interfaces: Vec<Interface>,
+    /// By number.
+    pub links: Vec<Port>,
+    /// Numbers of the links.
+    pub ids: LinkIds,
+    /// Tags of received frames.
+    pub vlans: VlanTable,
+    /// Tags of sent frames.
+    pub encapsulations: Encapsulations,
+}
+
+/// Builds interfaces and links. Links of rows that `before` knows keep their numbers. Errors name the row.
 pub(super) fn build_interfaces(
     config: &DataplaneConfig,
     ports: &[PortFacts],
-) -> Result<Vec<Interface>, BuildError> {
+    before: &LinkIds,
+) -> Result<Built, BuildError> {
     let mut interfaces: Vec<Interface> = Vec::with_capacity(config.interfaces.len());
-    for interface in &config.interfaces {
+    let all = &config.interfaces;
+    let vlans = || all.iter().filter(|interface| matches!(interface.kind, InterfaceKind::Vlan { .. }));
+    let first = LinkId::try_from(ports.len()).unwrap_or(NO_LINK);
+    let ids = LinkIds::following(before, first, vlans().map(|interface| interface.row));
+    for interface in all {
         if interface.mtu < MIN_MTU {
             let message = format!("mtu {}: expected {MIN_MTU} to 65535", interface.mtu);
             return Err(BuildError::row(interface.row, message));
         }
-        let position = ports.iter().position(|port| port.name == interface.port);
-        let facts = position.and_then(|position| ports.get(position));
-        let port = position.and_then(|position| PortId::try_from(position).ok());
-        if port.is_some() && interfaces.iter().any(|other| other.port == port) {
-            let message = format!("port {} carries another interface already", interface.port);
-            return Err(BuildError::row(interface.row, message));
-        }
+        let (port, facts) = match &interface.kind {
+            InterfaceKind::Ethernet { port: name, .. } => {
+                let position = ports.iter().position(|port| port.name == *name);
+                let port = position.and_then(|position| PortId::try_from(position).ok());
+                if port.is_some() && interfaces.iter().any(|other| other.port == port) {
+                    let message = format!("port {name} carries another interface already");
+                    return Err(BuildError::row(interface.row, message));
+                }
+                (port, position.and_then(|position| ports.get(position)))
+            }
+            InterfaceKind::Vlan { .. } => (None, None),
+        };
         let own = facts.map(|facts| facts.mac).unwrap_or_default();
         let mac = match &interface.mac_address {
             Some(text) => parse_mac(interface.row, text)?,
@@ -140,7 +167,80 @@ pub(super) fn build_interfaces(
             published: Vec::new(),
         });
     }
-    Ok(interfaces)
+    let (tags, encapsulations) = stack_vlans(config, first, &ids, &mut interfaces)?;
+    let encapsulations = Encapsulations::new(first, ids.end(first), &encapsulations);
+    let links = build_links(ports, ids.end(first), &interfaces);
+    Ok(Built { interfaces, links, ids, vlans: VlanTable::new(&tags), encapsulations })
+}
+
+type Links = (BTreeMap<Tag, LinkId>, BTreeMap<LinkId, Encapsulation>);
+
+/// Puts the VLANs onto the interfaces below them, which may come later in the configuration: each gets its link, and
+/// what it has of the interface below. Errors name the row.
+fn stack_vlans(
+    config: &DataplaneConfig,
+    ports: LinkId,
+    ids: &LinkIds,
+    interfaces: &mut [Interface],
+) -> Result<Links, BuildError> {
+    let (mut tags, mut encapsulations) = Links::default();
+    let index: BTreeMap<RowId, usize> =
+        config.interfaces.iter().enumerate().map(|(index, interface)| (interface.row, index)).collect();
+    let mut seen = BTreeSet::new();
+    for configured in &config.interfaces {
+        let InterfaceKind::Vlan { parent, vlan_id, service_tag } = configured.kind else { continue };
+        if !(1..=4094).contains(&vlan_id) {
+            return Err(BuildError::row(configured.row, format!("vlan-id {vlan_id}: expected 1 to 4094")));
+        }
+        if !seen.insert((parent, service_tag, vlan_id)) {
+            let message = format!("vlan-id {vlan_id}: another VLAN of the same interface has it");
+            return Err(BuildError::row(configured.row, message));
+        }
+        // From the VLAN down to its port.
+        let mut chain = Vec::new();
+        let mut at = configured;
+        while let InterfaceKind::Vlan { parent, .. } = at.kind {
+            chain.push(at);
+            if chain.len() > MAX_VLAN_TAGS {
+                let message =
+                    format!("more than {MAX_VLAN_TAGS} VLANs one on the other, or a VLAN on itself");
+                return Err(BuildError::row(configured.row, message));
+            }
+            let below = index.get(&parent).and_then(|index| config.interfaces.get(*index));
+            at = below.ok_or_else(|| {
+                BuildError::row(configured.row, format!("interface row {parent} does not exist"))
+            })?;
+        }
+        let get = |row: RowId, interfaces: &[Interface]| {
+            index.get(&row).and_then(|index| interfaces.get(*index)).cloned()
+        };
+        let Some(mut below) = get(at.row, interfaces) else { continue };
+        for layer in chain.into_iter().rev() {
+            let InterfaceKind::Vlan { vlan_id, service_tag, .. } = layer.kind else { continue };
+            let Some(interface) = index.get(&layer.row).and_then(|index| interfaces.get_mut(*index)) else {
+                continue;
+            };
+            if layer.mac_address.is_none() {
+                interface.mac = below.mac;
+            }
+            interface.enabled = !layer.disabled && below.enabled;
+            interface.up = !layer.disabled && below.up;
+            if let (Some(on), Some(link)) = (below.port, ids.of(layer.row)) {
+                let tag = Tag { below: on, service: service_tag, vlan_id };
+                let outer = encapsulations.get(&on).filter(|_| on >= ports);
+                let Some(encapsulation) = Encapsulation::inside(outer, tag) else { continue };
+                let used = outer.map_or(0, Encapsulation::excess);
+                interface.mtu = layer.mtu.min(below.mtu.saturating_sub(encapsulation.excess() - used));
+                interface.port = Some(link);
+                tags.insert(tag, link);
+                encapsulations.insert(link, encapsulation);
+            } else {
+                interface.mtu = layer.mtu.min(below.mtu);
+            }
+            below = interface.clone();
+        }
+    }
+    Ok((tags, encapsulations))
 }
 
 /// Whether interfaces have the same indices in both.
@@ -189,22 +289,18 @@ pub(super) fn build_static_neighbors(
     Ok(neighbors)
 }
 
-/// The ports, each with its interface.
-pub(super) fn build_ports(facts: &[PortFacts], interfaces: &[Interface]) -> Vec<Port> {
-    facts
-        .iter()
-        .enumerate()
-        .map(|(port, facts)| {
-            let on_port = |interface: &&Interface| interface.port.map(usize::from) == Some(port);
-            let interface = interfaces.iter().find(on_port);
-            let index = interfaces.iter().position(|interface| on_port(&interface));
-            Port {
-                mac: interface.map_or(facts.mac, |interface| interface.mac),
-                interface: index.and_then(|index| u16::try_from(index).ok()).unwrap_or(NO_INTERFACE),
-                mtu: interface.map_or(0, |interface| interface.mtu),
-                enabled: interface.is_some_and(|interface| interface.enabled),
-                up: interface.is_some_and(|interface| interface.up),
-            }
-        })
-        .collect()
+/// The links, each with its interface. Numbers that no interface has are links without one.
+fn build_links(facts: &[PortFacts], end: LinkId, interfaces: &[Interface]) -> Vec<Port> {
+    let without = Port { mac: [0; 6], interface: NO_INTERFACE, mtu: 0, enabled: false, up: false };
+    let mut links = vec![without; usize::from(end)];
+    for (link, facts) in links.iter_mut().zip(facts) {
+        link.mac = facts.mac;
+    }
+    for (index, interface) in (0..).zip(interfaces) {
+        if let Some(link) = interface.port.and_then(|link| links.get_mut(usize::from(link))) {
+            let &Interface { mac, mtu, enabled, up, .. } = interface;
+            *link = Port { mac, interface: index, mtu, enabled, up };
+        }
+    }
+    links
 }

@@ -1,6 +1,7 @@
 //! The compiled configuration: immutable, built outside the workers, and replaced as a whole.
 
 mod interface;
+mod links;
 mod view;
 
 use std::sync::Arc;
@@ -19,8 +20,10 @@ use crate::packet::Hook;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
 
+use interface::{Built, add_networks, build_interfaces, build_static_neighbors, same_numbers};
 pub use interface::{Interface, Port, PortFacts};
-use interface::{add_networks, build_interfaces, build_ports, build_static_neighbors, same_numbers};
+use links::LinkIds;
+pub use links::{Encapsulation, Encapsulations, VlanTable};
 
 /// Positions at which evaluation of the built-in chains starts, by table and hook; `None` without rules.
 #[derive(Debug, Clone, Copy, Default)]
@@ -84,6 +87,11 @@ pub struct Snapshot {
     pub(crate) max_connections: u32,
     interfaces: Vec<Interface>,
     ports: Vec<Port>,
+    link_ids: LinkIds,
+    /// Tags of received frames.
+    pub(crate) vlans: VlanTable,
+    /// Tags of sent frames.
+    encapsulations: Arc<Encapsulations>,
     fib: Arc<Fib>,
     lists: Arc<AddressLists>,
     list_contents: Arc<Contents>,
@@ -151,7 +159,22 @@ impl Snapshot {
         workers: u32,
         generation: u32,
     ) -> Result<Snapshot, BuildError> {
-        Self::assemble(config, ports, workers, generation, None).map(|rebuilt| rebuilt.snapshot)
+        Self::assemble(config, ports, workers, generation, &LinkIds::default(), None)
+            .map(|rebuilt| rebuilt.snapshot)
+    }
+
+    /// Builds like [`Self::build`] what is to follow another snapshot: nothing is shared, but links keep their numbers.
+    ///
+    /// # Errors
+    /// Names the row that makes the configuration impossible.
+    pub fn build_after(
+        before: &Snapshot,
+        config: &DataplaneConfig,
+        ports: &[PortFacts],
+        generation: u32,
+    ) -> Result<Snapshot, BuildError> {
+        Self::assemble(config, ports, before.workers, generation, &before.link_ids, None)
+            .map(|rebuilt| rebuilt.snapshot)
     }
 
     /// Builds like [`Self::build`], but parts that did not change are taken from the snapshot before. Nothing that is
@@ -165,7 +188,8 @@ impl Snapshot {
         ports: &[PortFacts],
         generation: u32,
     ) -> Result<Rebuilt, BuildError> {
-        Self::assemble(config, ports, basis.snapshot.workers, generation, Some(basis))
+        let link_ids = &basis.snapshot.link_ids;
+        Self::assemble(config, ports, basis.snapshot.workers, generation, link_ids, Some(basis))
     }
 
     fn assemble(
@@ -173,10 +197,12 @@ impl Snapshot {
         ports: &[PortFacts],
         workers: u32,
         generation: u32,
+        link_ids: &LinkIds,
         basis: Option<Basis<'_>>,
     ) -> Result<Rebuilt, BuildError> {
         let map = InterfaceMap::new(&config.interfaces)?;
-        let mut interfaces = build_interfaces(config, ports)?;
+        let Built { mut interfaces, links, ids, vlans, encapsulations } =
+            build_interfaces(config, ports, link_ids)?;
         let (fib, routes) = build_routes(config, &map, &interfaces, basis)?;
         for (index, interface) in interfaces.iter_mut().enumerate() {
             interface.addresses = fib.addresses(index as u16).to_vec();
@@ -238,8 +264,11 @@ impl Snapshot {
             tracking_mode: config.tracking.enabled,
             timeouts: Timeouts::new(&config.tracking),
             max_connections: config.tracking.max_entries,
-            ports: build_ports(ports, &interfaces),
+            ports: links,
             interfaces,
+            link_ids: ids,
+            vlans,
+            encapsulations: Arc::new(encapsulations),
             fib,
             lists,
             list_contents,
@@ -278,6 +307,8 @@ impl Snapshot {
             && Arc::ptr_eq(&self.lists, &other.lists)
             && self.interfaces == other.interfaces
             && self.ports == other.ports
+            && self.vlans == other.vlans
+            && self.encapsulations == other.encapsulations
             && before.settings == config.settings
             && before.tracking == config.tracking
             && before.neighbors == config.neighbors

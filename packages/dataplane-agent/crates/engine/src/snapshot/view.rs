@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter};
 
-use super::{Interface, Port, Snapshot};
+use super::{Encapsulations, Interface, Port, Snapshot};
 use crate::firewall::address_set::Contents;
 use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::{AddressLists, Position, RuleTable, TableKind};
-use crate::ids::PortId;
+use crate::ids::LinkId;
 use crate::ip::fib::{Fib, Lookup};
 use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::forest::Context;
-use crate::qos::queues::LeafLookup;
+use crate::qos::queues::{LeafLookup, LinkInterface};
 
 impl Snapshot {
     /// The address lists, and their configured contents.
@@ -58,13 +58,18 @@ impl Snapshot {
         u16::try_from(position).ok()
     }
 
-    /// A port.
+    /// A link.
     #[inline]
-    pub fn port(&self, port: PortId) -> Option<&Port> {
+    pub fn port(&self, port: LinkId) -> Option<&Port> {
         self.ports.get(usize::from(port))
     }
 
-    /// Number of ports.
+    /// The tags of sent frames.
+    pub fn encapsulations(&self) -> &Arc<Encapsulations> {
+        &self.encapsulations
+    }
+
+    /// One more than the largest number of a link.
     pub(crate) fn ports(&self) -> usize {
         self.ports.len()
     }
@@ -180,10 +185,13 @@ impl Snapshot {
         LeafLookup { forest: &self.forest, table: &self.queues, utc_ns }
     }
 
-    /// Rows of the interfaces of ports.
-    pub(crate) fn port_interfaces(&self) -> Vec<Option<RowId>> {
-        let row = |port: &Port| self.interface(port.interface).map(|interface| interface.row);
-        self.ports.iter().map(row).collect()
+    /// The interfaces of links, by number.
+    pub(crate) fn port_interfaces(&self) -> Vec<LinkInterface> {
+        let of = |(link, port): (LinkId, &Port)| LinkInterface {
+            interface: self.interface(port.interface).map(|interface| interface.row),
+            lower: self.encapsulations.get(link).map(|above| above.lower),
+        };
+        (0..).zip(&self.ports).map(of).collect()
     }
 
     /// The properties of a packet, other than its addresses, by which its queues are found.

@@ -73,12 +73,9 @@ impl PoolFrame {
 
     /// Opens a gap of four bytes after the two link-layer addresses, for a VLAN tag, and fills it.
     pub(crate) fn insert_tag(&mut self, tag: [u8; 4]) -> bool {
-        let room = usize::from(self.offset) - size_of::<FreeChunk>();
-        if room < tag.len() || usize::from(self.head_len) < ADDRESSES {
+        if usize::from(self.head_len) < ADDRESSES || !self.push(tag.len()) {
             return false;
         }
-        self.offset -= tag.len() as u16;
-        self.head_len += tag.len() as u16;
         let head = self.head_mut();
         head.copy_within(tag.len()..tag.len() + ADDRESSES, 0);
         head[ADDRESSES..ADDRESSES + tag.len()].copy_from_slice(&tag);
@@ -133,12 +130,22 @@ impl Frame for PoolFrame {
         true
     }
 
-    fn remove(&mut self, at: usize, len: usize) -> bool {
-        if at + len > usize::from(self.head_len) {
+    #[inline]
+    fn push(&mut self, len: usize) -> bool {
+        let room = usize::from(self.offset).saturating_sub(size_of::<FreeChunk>());
+        if len > room {
             return false;
         }
-        // The bytes before the gap are moved: they are few, and a tail cannot move.
-        self.head_mut().copy_within(..at, len);
+        self.offset -= len as u16;
+        self.head_len += len as u16;
+        true
+    }
+
+    #[inline]
+    fn pull(&mut self, len: usize) -> bool {
+        if len > usize::from(self.head_len) {
+            return false;
+        }
         self.offset += len as u16;
         self.head_len -= len as u16;
         true

@@ -1,4 +1,5 @@
-use tollway_engine::packet::frame::{Frame, FrameSource};
+use proptest::prelude::*;
+use tollway_engine::packet::frame::{Frame, FrameSource, HEADROOM};
 
 use super::*;
 
@@ -98,24 +99,52 @@ fn a_tag_goes_between_addresses_and_type() {
     assert!(frame.insert_tag([0x81, 0, 0, 7]));
     assert_eq!(frame.head(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0x81, 0, 0, 7, 12, 13, 14, 15, 16, 17]);
     assert_eq!(frame.len(), 22);
-    assert!(frame.remove(12, 4));
-    assert_eq!(frame.head(), (0..18).collect::<Vec<u8>>());
-    assert!(!frame.remove(16, 4));
 }
 
-#[test]
-fn bytes_beyond_the_head_stay_when_some_of_it_are_taken_out() {
-    let mut partition = partitions(&[SMALL]).unwrap().remove(0);
-    let mut frame = partition.take_head().unwrap();
-    assert!(partition.add_tail(&mut frame));
-    assert!(frame.received(HEAD_CAPACITY + 10));
-    let bytes: Vec<u8> = (0..HEAD_CAPACITY + 10).map(|at| at as u8).collect();
-    frame.head_mut().copy_from_slice(&bytes[..HEAD_CAPACITY]);
-    let tail = frame.tail().unwrap();
-    // SAFETY: the span is the frame's own tail, which nobody else refers to.
-    unsafe { std::slice::from_raw_parts_mut(tail.start, tail.len) }.copy_from_slice(&bytes[HEAD_CAPACITY..]);
-    assert!(frame.remove(12, 4));
-    assert_eq!(frame.to_vec(), [&bytes[..12], &bytes[16..]].concat());
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(64)))]
+
+    #[test]
+    fn a_frame_grows_and_shrinks_at_its_front_as_a_list_of_bytes_does(
+        len in prop::sample::select(vec![14, 60, 1514, HEAD_CAPACITY - 1, HEAD_CAPACITY, HEAD_CAPACITY + 10, 60_000]),
+        steps in prop::collection::vec((any::<bool>(), 0usize..80), 0..40),
+    ) {
+        let mut partition = partitions(&[SMALL]).unwrap().remove(0);
+        let mut frame = partition.take_head().unwrap();
+        prop_assert!(partition.add_tail(&mut frame));
+        frame.receive_spans();
+        prop_assert!(frame.received(len));
+        let tail_len = len.saturating_sub(HEAD_CAPACITY);
+        let mut model: std::collections::VecDeque<u8> = (0..len).map(|at| at as u8).collect();
+        let bytes: Vec<u8> = model.iter().copied().collect();
+        frame.head_mut().copy_from_slice(&bytes[..len - tail_len]);
+        if let Some(tail) = frame.tail() {
+            // SAFETY: the span is the frame's own tail, which nobody else refers to.
+            unsafe { std::slice::from_raw_parts_mut(tail.start, tail.len) }.copy_from_slice(&bytes[HEAD_CAPACITY..]);
+        }
+        let mut room = HEADROOM;
+        for (push, by) in steps {
+            if push {
+                let pushed = frame.push(by);
+                prop_assert!(pushed || by > room, "{by} of at least {room}");
+                if pushed {
+                    room = room.saturating_sub(by);
+                    let new: Vec<u8> = (0..by).map(|at| !(at as u8)).collect();
+                    frame.head_mut()[..by].copy_from_slice(&new);
+                    new.into_iter().rev().for_each(|byte| model.push_front(byte));
+                }
+            } else {
+                let held = by <= model.len() - tail_len;
+                prop_assert_eq!(frame.pull(by), held);
+                if held {
+                    room += by;
+                    model.drain(..by);
+                }
+            }
+            prop_assert_eq!(frame.len(), model.len());
+            prop_assert_eq!(frame.to_vec(), model.iter().copied().collect::<Vec<u8>>());
+        }
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_engine::time::Now;
 use tollway_wire::{arp, ethernet};
 
-use super::{Delayed, Output, Router, To, port_mac};
+use super::{Delayed, Output, Router, To, port_mac, trunk};
 use crate::frame::HeapFrame;
 use crate::packet::{PacketBuilder, arp_frame};
 
@@ -42,6 +42,7 @@ impl Router {
         self.injected += frames.len() as u64;
         let steering = self.engines[worker].steering();
         for (port, frame, vnet) in frames {
+            let (port, frame, vnet) = self.on_the_wire(port, frame, vnet);
             self.elsewhere.extend(steering.steer(&mut self.batch, HeapFrame::new(frame), port, vnet));
         }
         self.process(worker, &mut out);
@@ -76,6 +77,15 @@ impl Router {
         self.batch.push_local(HeapFrame::new(frame), tap, VnetState::default());
         self.process(worker, &mut out);
         out
+    }
+
+    /// A frame as it comes into a port: with tags if what the test takes for a port is a VLAN.
+    fn on_the_wire(&self, port: PortId, frame: Vec<u8>, vnet: VnetState) -> (PortId, Vec<u8>, VnetState) {
+        if !self.trunk {
+            return (port, frame, vnet);
+        }
+        let (frame, vnet) = trunk::tagged(port, &frame, vnet);
+        (0, frame, vnet)
     }
 
     fn process(&mut self, worker: usize, out: &mut Vec<Output>) {
@@ -171,8 +181,15 @@ impl Router {
         }
         let done: Vec<_> = self.batch.drain().collect();
         for done in done {
+            let mut vnet = done.vnet;
+            let mut bytes = done.frame.bytes().to_vec();
             let to = match done.outcome {
-                Outcome::Tx { port } => To::Port(port),
+                Outcome::Tx { .. } if self.trunk => {
+                    let port;
+                    (port, bytes, vnet) = trunk::untagged(&bytes, vnet);
+                    To::Port(port)
+                }
+                Outcome::Tx { port, .. } => To::Port(port),
                 Outcome::Local { interface } => To::Local(interface),
                 Outcome::Handover { worker, packet } => {
                     let contents = HandoverContents::Parsed(packet);
@@ -181,15 +198,7 @@ impl Router {
                     continue;
                 }
             };
-            let bytes = done.frame.bytes().to_vec();
-            let output = Output {
-                to,
-                bytes,
-                vnet: done.vnet,
-                fast: done.fast,
-                own: done.own,
-                segments: done.segments,
-            };
+            let output = Output { to, bytes, vnet, fast: done.fast, own: done.own, segments: done.segments };
             self.emitted += 1;
             if let (To::Port(port), Some(request)) = (to, output.arp())
                 && request.operation == arp::REQUEST
@@ -219,7 +228,8 @@ impl Router {
         }
         for (port, frame) in answers {
             self.injected += 1;
-            self.batch.push_rx(HeapFrame::new(frame), port, VnetState::default());
+            let (port, frame, vnet) = self.on_the_wire(port, frame, VnetState::default());
+            self.batch.push_rx(HeapFrame::new(frame), port, vnet);
             self.process(0, out);
         }
     }

@@ -33,6 +33,21 @@ impl Router {
         stats
     }
 
+    /// Packets and L2 bytes that each interface above a port has received, by row, without those that received none.
+    pub fn received_with_tags(&self) -> Vec<(RowId, (u64, u64))> {
+        let mut received = BTreeMap::<RowId, (u64, u64)>::new();
+        for engine in &self.engines {
+            for (link, _) in engine.encapsulations().iter() {
+                let count = engine.vlan_rx()[usize::from(link)];
+                let interface =
+                    self.snapshot.port(link).and_then(|link| self.snapshot.interface(link.interface));
+                let total = received.entry(interface.map_or(0, |interface| interface.row)).or_default();
+                *total = (total.0 + count.packets, total.1 + count.bytes);
+            }
+        }
+        received.into_iter().filter(|(_, (packets, _))| *packets > 0).collect()
+    }
+
     /// Counters that moved since the last call.
     pub fn moved(&mut self) -> BTreeMap<Counter, i64> {
         let now = counters::read(&self.stats());

@@ -186,7 +186,7 @@ impl Agent {
             if let Ok(links) = monitor.links() {
                 self.ports.note_errors(&links);
             }
-            self.rates.sample(now, &self.ports);
+            self.rates.sample(now, &self.ports, &self.links);
         }
     }
 }

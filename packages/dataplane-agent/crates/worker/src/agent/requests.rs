@@ -125,6 +125,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
                 config: &agent.active.config,
                 snapshot: &agent.snapshot,
                 ports: &agent.ports,
+                links: &agent.links,
                 rates: &agent.rates,
             };
             Ok(ReplyBody::Stats(Box::new(report::stats(&input, &reports))))
@@ -195,12 +196,16 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             for index in 0..agent.ports.states.len() {
                 let Some(port) = agent.ports.states.get(index) else { continue };
                 let mut interfaces = agent.active.config.interfaces.iter();
-                let row =
-                    interfaces.find(|interface| interface.port == port.name).map(|interface| interface.row);
+                let of_port = interfaces.find(|interface| interface.kind.port() == Some(&port.name));
+                let row = of_port.map(|interface| interface.row);
                 if rows.is_empty() || row.is_some_and(|row| rows.contains(&row)) {
                     agent.ports.reset(index);
                     count += 1;
                 }
+            }
+            let chosen = |row: &RowId| rows.is_empty() || rows.contains(row);
+            for row in agent.links.rows().filter(chosen).collect::<Vec<_>>() {
+                count += u64::from(agent.links.reset(row));
             }
             Ok(ReplyBody::Done { count })
         }

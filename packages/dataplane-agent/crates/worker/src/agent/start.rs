@@ -23,6 +23,7 @@ use crate::guard::GuardWatch;
 use crate::interface_rates::Rates;
 use crate::journal::Journal;
 use crate::learned_routes::LearnedRoutes;
+use crate::link_counters::LinkCounters;
 use crate::options::{AgentError, Options};
 use crate::ports::Ports;
 use crate::router_namespace::RouterNamespace;
@@ -184,6 +185,7 @@ impl Start<'_> {
             workers,
             ports,
             rates: Rates::default(),
+            links: LinkCounters::default(),
             router,
             learned,
             prepared: Vec::new(),

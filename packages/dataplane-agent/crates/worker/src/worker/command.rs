@@ -28,13 +28,14 @@ impl Worker {
             self.update_flows(now);
         }
         match command {
-            Command::Apply(snapshot) => {
+            Command::Apply(snapshot, links) => {
+                self.copy_received(now);
                 let tracking = snapshot.tracking();
                 let old = self.engine.apply(snapshot, now);
                 if let Some(flows) = &self.flows {
                     flows.invalidate(tracking);
                 }
-                Answer::Applied(old)
+                Answer::Applied(old, std::mem::replace(&mut self.links, links))
             }
             Command::Stats => Answer::Stats(Box::new(self.report())),
             Command::Dump(dump, DumpRange { from, mut records }) => {
@@ -129,16 +130,14 @@ impl Worker {
     pub(super) fn update_flows(&mut self, now: Now) {
         let Some(flows) = &mut self.flows else { return };
         flows.look(&mut self.engine, now, |offloaded| count(&self.ports, offloaded));
-        for (port, fast) in self.ports.iter().zip(self.engine.fp_rx()) {
-            port.counters.fp_rx_packets.set(fast.packets);
-            port.counters.fp_rx_bytes.set(fast.bytes);
-        }
+        self.count_fast_received();
     }
 
     fn report(&mut self) -> WorkerReport {
         for port in &mut self.ports {
             port.count_kernel_drops(&mut self.drops);
         }
+        self.copy_received(clock::now());
         let engine = self.engine.stats();
         self.profile.charge(Activity::Management);
         let profile = self.profile.report(self.engine.class_cycles());

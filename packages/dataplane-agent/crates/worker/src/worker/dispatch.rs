@@ -1,13 +1,17 @@
 //! Dispatch of the packets of a finished batch to their destinations.
 
+use std::sync::Arc;
+
+use tollway_engine::ids::LinkId;
 use tollway_engine::packet::frame::Frame;
 use tollway_engine::pipeline::batch::Outcome;
 use tollway_engine::pipeline::handover::{Handover, HandoverContents};
+use tollway_engine::snapshot::Encapsulations;
 use tollway_io::clock;
 
 use super::Worker;
 use super::worker_port::{TRANSMIT_GATHER, TRANSMIT_QUEUE, send_local};
-use crate::counters::{WorkerDrop, on_the_wire};
+use crate::counters::{PortCounters, WorkerDrop, on_the_wire};
 use crate::profile::Activity;
 
 impl Worker {
@@ -15,8 +19,8 @@ impl Worker {
     pub(super) fn dispatch(&mut self) {
         for done in self.batch.drain() {
             match done.outcome {
-                Outcome::Tx { port } => {
-                    let Some(port) = self.ports.get_mut(usize::from(port)) else {
+                Outcome::Tx { port: number, link } => {
+                    let Some(port) = self.ports.get_mut(usize::from(number)) else {
                         self.drops.add(WorkerDrop::PortGone, 1);
                         self.pool.recycle(done.frame);
                         continue;
@@ -46,6 +50,16 @@ impl Worker {
                     if done.fast {
                         port.counters.fp_tx_packets.add(segments);
                         port.counters.fp_tx_bytes.add(bytes);
+                    }
+                    if link != number {
+                        let (own, fast) = (done.own, done.fast);
+                        count_above(
+                            &self.links,
+                            self.engine.encapsulations(),
+                            link,
+                            (segments, bytes),
+                            (own, fast),
+                        );
                     }
                     port.queue.push((done.frame, done.vnet));
                 }
@@ -98,5 +112,34 @@ impl Worker {
                 self.engine.set_port_blocked(number, is_blocked, clock::now());
             }
         }
+    }
+}
+
+/// Counts `sent`, wire segments and the bytes of them with all tags, at a link above a port and at those between.
+#[inline(never)]
+fn count_above(
+    links: &[Option<Arc<PortCounters>>],
+    above: &Encapsulations,
+    link: LinkId,
+    (segments, bytes): (u64, u64),
+    (own, fast): (bool, bool),
+) {
+    let mut at = link;
+    while let Some(encapsulation) = above.get(at) {
+        let place = usize::from(at - above.ports());
+        if let Some(counters) = links.get(place).and_then(Option::as_ref) {
+            let bytes = bytes.saturating_sub(segments * encapsulation.tags().len() as u64);
+            counters.tx_packets.add(segments);
+            counters.tx_bytes.add(bytes);
+            if own {
+                counters.own_tx_packets.add(segments);
+                counters.own_tx_bytes.add(bytes);
+            }
+            if fast {
+                counters.fp_tx_packets.add(segments);
+                counters.fp_tx_bytes.add(bytes);
+            }
+        }
+        at = encapsulation.lower;
     }
 }

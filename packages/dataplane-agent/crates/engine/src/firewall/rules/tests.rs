@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tollway_config::dataplane::{
-    Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, Interface, Matcher, NewMss,
-    PortRange, RejectWith, RowId, Rule,
+    Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, Interface, InterfaceKind, IoChoice,
+    Matcher, NewMss, PortRange, RejectWith, RowId, Rule,
 };
 use tollway_wire::tcp;
 
@@ -20,13 +20,12 @@ pub(super) fn interfaces() -> InterfaceMap {
     let interface = |row: RowId| Interface {
         row,
         name: format!("ether{row}"),
-        port: format!("ether{row}"),
+        kind: InterfaceKind::Ethernet { port: format!("ether{row}"), io: IoChoice::Auto },
         disabled: false,
         mtu: 1500,
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
-        io: tollway_config::dataplane::IoChoice::Auto,
     };
     InterfaceMap::new(&[interface(1), interface(2), interface(3)]).unwrap()
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use proptest::prelude::*;
-use tollway_config::dataplane::{ArpMode, Interface, InterfaceAddress, IoChoice, Route, RouteTarget};
+use tollway_config::dataplane::{
+    ArpMode, Interface, InterfaceAddress, InterfaceKind, IoChoice, Route, RouteTarget,
+};
 
 use super::*;
 use crate::ip::mask;
@@ -17,13 +19,12 @@ fn interface(row: RowId) -> Interface {
     Interface {
         row,
         name: format!("ether{row}"),
-        port: format!("ether{row}"),
+        kind: InterfaceKind::Ethernet { port: format!("ether{row}"), io: IoChoice::Auto },
         disabled: false,
         mtu: 1500,
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
-        io: IoChoice::Auto,
     }
 }
 

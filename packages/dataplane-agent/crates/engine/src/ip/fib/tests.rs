@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use tollway_config::dataplane::{ArpMode, Interface, InterfaceAddress, Route, RouteTarget};
+use tollway_config::dataplane::{
+    ArpMode, Interface, InterfaceAddress, InterfaceKind, IoChoice, Route, RouteTarget,
+};
 
 use super::*;
 
@@ -18,13 +20,12 @@ fn interface(row: RowId) -> Interface {
     Interface {
         row,
         name: format!("ether{row}"),
-        port: format!("ether{row}"),
+        kind: InterfaceKind::Ethernet { port: format!("ether{row}"), io: IoChoice::Auto },
         disabled: row == 9,
         mtu: 1500,
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
-        io: tollway_config::dataplane::IoChoice::Auto,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::prefetch::PREFETCH_DISTANCE;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::state::WorkerState;
+use crate::pipeline::untag::{is_tagged, untag};
 use crate::snapshot::Snapshot;
 
 const TCP_HEADER: u16 = tollway_wire::tcp::HEADER as u16;
@@ -57,6 +58,16 @@ fn parse_and_identify<F: Frame>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
 ) -> bool {
+    if is_tagged(packet) {
+        if let Err(reason) = untag(snapshot, state, packet) {
+            state.drop(packet, reason);
+            return false;
+        }
+        if parse_plain(snapshot, packet) {
+            packet.meta.hash = state.table.hash_of(&packet.meta.key);
+            return true;
+        }
+    }
     match parse_general(snapshot, state, packet) {
         Ok(()) => {
             state.table.identify(&mut packet.meta);
@@ -89,13 +100,7 @@ fn parse_general<F: Frame>(
             return Err(DropReason::InterfaceDisabled);
         }
     } else {
-        loop {
-            match parse(snapshot, packet) {
-                Ok(()) => break,
-                Err(DropReason::VlanTagged) if take_priority_tag(packet) => {}
-                Err(reason) => return Err(reason),
-            }
-        }
+        parse(snapshot, packet)?;
     }
     if packet.meta.is(flag::ARP) {
         state.arp_pending = true;
@@ -105,32 +110,11 @@ fn parse_general<F: Frame>(
     Ok(())
 }
 
-/// Removes a priority tag, that is, a tag with VID 0 (IEEE 802.1Q-2018 table 9-2). Returns `false`, and changes
-/// nothing, for the tag of a VLAN, or if another tag follows.
-#[cold]
-fn take_priority_tag<F: Frame>(packet: &mut Packet<F>) -> bool {
-    let Some(frame) = packet.frame.as_mut() else { return false };
-    let Some(tag): Option<&[u8; 6]> =
-        frame.head().get(ethernet::ADDRESSES..).and_then(|rest| rest.first_chunk())
-    else {
-        return false;
-    };
-    let (vid, behind) = (field::get16(tag, 2) & 0x0fff, field::get16(tag, 4));
-    if vid != 0 || ethernet::is_tag(behind) || !frame.remove(ethernet::ADDRESSES, ethernet::TAG) {
-        return false;
-    }
-    let vnet = &mut packet.vnet;
-    for place in [&mut vnet.csum_start, &mut vnet.hdr_len] {
-        *place = place.saturating_sub(ethernet::TAG as u16);
-    }
-    true
-}
-
 /// Bytes of a frame with an IPv4 header without options and a TCP header without options.
 const PLAIN: usize = ethernet::HEADER + ipv4::HEADER + TCP_HEADER as usize;
 
 /// Parses a plain packet, as nearly all are: valid TCP or UDP to the router's link-layer address, not a fragment,
-/// without IP options. The result is that of [`parse`], with one branch for all checks. Returns `false`, and changes
+/// without IP options. The result is that of [`parse`], with one branch for nearly all checks. Returns `false`, and changes
 /// nothing, for any other packet.
 #[inline]
 fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
@@ -141,6 +125,10 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     let Some(ip): Option<&[u8; ipv4::HEADER]> = head.get(14..).and_then(|rest| rest.first_chunk()) else {
         return false;
     };
+    // IPv4 with a header of five words; a branch of its own, so that other frames end here.
+    if field::get32(head, 12) >> 8 != 0x0008_0045 {
+        return false;
+    }
     let total = usize::from(field::get16(head, 16));
     let (src, dst) = (field::get32(head, 26), field::get32(head, 30));
     let (tcp, udp) = (head[23] == ipv4::TCP, head[23] == ipv4::UDP);
@@ -151,8 +139,6 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     let other = (meta.origin != Origin::Port)
         | !port.enabled
         | (field::mac(head, 0) != port.mac)
-        // IPv4 with a header of five words.
-        | (field::get32(head, 12) >> 8 != 0x0008_0045)
         | (start_of_payload(l4_len) > total + ethernet::HEADER)
         | (total + ethernet::HEADER > len)
         | (field::get16(head, 20) & ipv4::FRAGMENTED != 0)
@@ -235,7 +221,6 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
                 return Ok(());
             }
             ethernet::IPV6 => return Err(DropReason::Ipv6NotEnabled),
-            other if ethernet::is_tag(other) => return Err(DropReason::VlanTagged),
             _ => return Err(DropReason::UnknownEthertype),
         }
     }

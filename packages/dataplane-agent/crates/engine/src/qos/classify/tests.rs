@@ -18,7 +18,6 @@ const NO_LIMIT: QueueLimit = QueueLimit {
     bucket_ms: 100,
     priority: 8,
     queue_type: 0,
-    packet_limit: 0,
 };
 /// First row of `/queue/simple`.
 const SIMPLE: RowId = 100;

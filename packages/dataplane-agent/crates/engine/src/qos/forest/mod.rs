@@ -240,5 +240,4 @@ pub(super) const NO_LIMIT: QueueLimit = QueueLimit {
     bucket_ms: 0,
     priority: 8,
     queue_type: 0,
-    packet_limit: 0,
 };

@@ -106,7 +106,6 @@ impl Parameters {
             bucket_ms: DEPTH_MS,
             priority: 8,
             queue_type: 0,
-            packet_limit: 0,
         };
         let classifier = Classifier {
             src_address: has(PcqClassifier::SrcAddress),

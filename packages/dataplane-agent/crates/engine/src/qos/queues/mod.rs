@@ -40,6 +40,7 @@ use crate::time::Now;
 use crate::time::wheel::Wheel;
 
 pub use super::slab::Waiting;
+pub use port::LinkInterface;
 
 /// Resolution of the wheel, ns. Tokens go on gathering while a leaf waits for its tick, so none are lost.
 const TICK: u64 = 100_000;

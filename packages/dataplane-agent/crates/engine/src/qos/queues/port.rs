@@ -3,17 +3,28 @@
 
 use tollway_config::dataplane::RowId;
 
-use crate::ids::{LeafId, PortId};
+use crate::ids::{LeafId, LinkId};
 use crate::packet::frame::Frame;
 use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::Queues;
 use crate::time::Now;
 
-/// The state of a port.
+/// What the queues have to know of a link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LinkInterface {
+    /// Row of its interface.
+    pub interface: Option<RowId>,
+    /// The link below, for a link above a port.
+    pub lower: Option<LinkId>,
+}
+
+/// The state of a link.
 #[derive(Debug, Clone, Default)]
 struct PortQueue {
     /// Row of its interface.
     interface: Option<RowId>,
+    /// The link below, whose queue its packets enter if it has none.
+    lower: Option<LinkId>,
     /// Leaf of the interface's queue.
     leaf: Option<LeafId>,
     /// Leaves of `/queue/tree` directly below the interface.
@@ -22,7 +33,7 @@ struct PortQueue {
     blocked: bool,
 }
 
-/// The states of all ports.
+/// The states of all links.
 #[derive(Debug, Default)]
 pub struct PortQueues {
     all: Vec<PortQueue>,
@@ -32,19 +43,36 @@ pub struct PortQueues {
 
 impl PortQueues {
     /// Sets the rows of the ports' interfaces of another configuration. Their leaves have to be added afterwards.
-    pub fn set_interfaces(&mut self, interfaces: &[Option<RowId>]) {
+    pub fn set_interfaces(&mut self, interfaces: &[LinkInterface]) {
         self.queued = false;
         self.all.resize_with(interfaces.len(), PortQueue::default);
-        for (port, interface) in self.all.iter_mut().zip(interfaces) {
-            port.interface = *interface;
+        for (index, LinkInterface { interface, lower }) in interfaces.iter().enumerate() {
+            let under = |link: LinkId| interfaces.get(usize::from(link)).and_then(|link| link.lower);
+            let port = lower.map(|lower| std::iter::successors(Some(lower), |link| under(*link)).last());
+            let blocked =
+                port.flatten().and_then(|port| self.all.get(usize::from(port))).map(|port| port.blocked);
+            let Some(port) = self.all.get_mut(index) else { break };
+            port.blocked = blocked.unwrap_or(port.blocked);
+            (port.interface, port.lower) = (*interface, *lower);
             port.leaf = None;
             port.below.clear();
         }
     }
 
     /// Whether these are the rows of the ports' interfaces.
-    pub fn are_of(&self, interfaces: &[Option<RowId>]) -> bool {
-        self.all.iter().map(|port| &port.interface).eq(interfaces)
+    pub fn are_of(&self, interfaces: &[LinkInterface]) -> bool {
+        let now = self.all.iter().map(|port| LinkInterface { interface: port.interface, lower: port.lower });
+        now.eq(interfaces.iter().copied())
+    }
+
+    /// The leaf of a link: that of its interface's queue, or of the nearest interface below that has one.
+    #[inline]
+    fn leaf(&self, link: LinkId) -> Option<LeafId> {
+        let mut port = self.all.get(usize::from(link))?;
+        while port.leaf.is_none() {
+            port = self.all.get(usize::from(port.lower?))?;
+        }
+        port.leaf
     }
 
     /// Whether a port of an interface accepts no packets.
@@ -75,7 +103,7 @@ impl PortQueues {
 
 impl<F: Frame> Queues<F> {
     /// Notes whether a port accepts no packets for now.
-    pub fn set_blocked(&mut self, id: PortId, blocked: bool, now: Now) {
+    pub fn set_blocked(&mut self, id: LinkId, blocked: bool, now: Now) {
         let Some(port) = self.ports.all.get_mut(usize::from(id)).filter(|port| port.blocked != blocked)
         else {
             return;
@@ -113,8 +141,8 @@ impl<F: Frame> Queues<F> {
 
     /// The leaf in which a packet for a port has to wait, if it does.
     #[inline]
-    pub fn before_port(&self, port: PortId) -> Option<LeafId> {
-        let leaf = self.ports.all.get(usize::from(port))?.leaf?;
+    pub fn before_port(&self, port: LinkId) -> Option<LeafId> {
+        let leaf = self.ports.leaf(port)?;
         let hot = self.leaves.get(leaf.index())?;
         (hot.waiting != 0 || hot.is(leaf_flag::BLOCKED | leaf_flag::EVERY_PACKET)).then_some(leaf)
     }
@@ -128,7 +156,7 @@ impl<F: Frame> Queues<F> {
 
 impl<F> Queues<F> {
     /// Whether packets for a port may have to wait.
-    pub fn has_queue_before(&self, port: PortId) -> bool {
-        self.ports.all.get(usize::from(port)).is_some_and(|port| port.leaf.is_some())
+    pub fn has_queue_before(&self, port: LinkId) -> bool {
+        self.ports.leaf(port).is_some()
     }
 }

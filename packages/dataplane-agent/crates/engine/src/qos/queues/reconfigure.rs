@@ -1,6 +1,6 @@
 //! Reconfiguration of a worker's queues: tokens, counters and packets stay with their classes.
 
-use tollway_config::dataplane::{QueueType, RowId};
+use tollway_config::dataplane::QueueType;
 
 use crate::ids::LeafId;
 use crate::packet::frame::Frame;
@@ -12,7 +12,7 @@ use crate::qos::ownership::{LockedOwnerships, ROW_PARTS};
 use crate::qos::queues::queue_row::{HandedOverCounts, QueueRow};
 use crate::qos::queues::rows::own_limit;
 use crate::qos::queues::shared::SharedQueues;
-use crate::qos::queues::{LeafLookup, Queues, Waiting};
+use crate::qos::queues::{LeafLookup, LinkInterface, Queues, Waiting};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 
@@ -20,13 +20,13 @@ impl<F: Frame> Queues<F> {
     /// Takes over another configuration in place of `before`. Classes that are not touched keep tokens, counters and
     /// packets; a changed limit, parent or queue type keeps the packets. Packets that wait in a leaf which is no longer
     /// on their path are sent at once, so that later packets, which pass another leaf, do not overtake them. `epoch` is
-    /// the number of the configuration, by which the workers know that all of them have it; `interfaces` are the rows
-    /// of the ports' interfaces.
+    /// the number of the configuration, by which the workers know that all of them have it; `interfaces` are those of
+    /// the links, by number.
     pub fn reconfigure(
         &mut self,
         before: &LeafLookup<'_>,
         lookup: &LeafLookup<'_>,
-        (epoch, interfaces): (u32, &[Option<RowId>]),
+        (epoch, interfaces): (u32, &[LinkInterface]),
         shared: &SharedQueues,
         now: Now,
     ) {

@@ -30,7 +30,6 @@ fn limit(limit_at: u64, max_limit: u64, priority: u8) -> QueueLimit {
         bucket_ms: 100,
         priority,
         queue_type: 0,
-        packet_limit: 0,
     }
 }
 
