@@ -21,6 +21,7 @@ export const CASES = [
   { name: 'engine/route-1', kind: 'engine' },
   { name: 'engine/route-900k', kind: 'engine' },
   { name: 'engine/route-updates', kind: 'engine' },
+  { name: 'engine/route-250k-v6', kind: 'engine' },
   { name: 'engine/stateful-64k', kind: 'engine' },
   { name: 'engine/stateful-1m', kind: 'engine' },
   { name: 'engine/filter-25', kind: 'engine' },

@@ -1096,6 +1096,20 @@ export type ReplyBody =
       op: 'neighbors';
     }
   | {
+      /**
+       * The table.
+       */
+      neighbors: Ipv6NeighborInfo[];
+      op: 'ipv6-neighbors';
+    }
+  | {
+      /**
+       * By interface; a link-local address that the router has made comes first.
+       */
+      addresses: Ipv6AddressInfo[];
+      op: 'ipv6-addresses';
+    }
+  | {
       op: 'routes';
       /**
        * The records.
@@ -1161,6 +1175,13 @@ export type IoBackend = 'af-xdp' | 'af-packet' | 'memory';
  * via the `definition` "NeighborStatus".
  */
 export type NeighborStatus = 'incomplete' | 'reachable' | 'stale' | 'probe' | 'failed' | 'permanent';
+/**
+ * State of an address of the router (RFC 4862 §5.4).
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Ipv6AddressState".
+ */
+export type Ipv6AddressState = 'tentative' | 'preferred' | 'duplicate';
 /**
  * Outcome of a traced packet.
  *
@@ -1258,6 +1279,23 @@ export type RequestBody =
        */
       interface: number;
       op: 'remove-neighbor';
+    }
+  | {
+      op: 'ipv6-neighbors';
+    }
+  | {
+      /**
+       * Address of the neighbour.
+       */
+      address: string;
+      /**
+       * Interface row.
+       */
+      interface: number;
+      op: 'remove-ipv6-neighbor';
+    }
+  | {
+      op: 'ipv6-addresses';
     }
   | {
       op: 'routes';
@@ -1373,7 +1411,8 @@ export interface DataplaneConfig {
    */
   'address-lists': AddressList[];
   /**
-   * `/ip/address`, without disabled and invalid rows.
+   * `/ip/address` and `/ipv6/address`, without disabled and invalid rows. An interface with an address of IPv6 has
+   * IPv6, and a link-local address.
    */
   addresses: InterfaceAddress[];
   /**
@@ -1406,7 +1445,7 @@ export interface DataplaneConfig {
    */
   nat: Chain[];
   /**
-   * `/ip/arp`, static entries.
+   * `/ip/arp` and `/ipv6/neighbor`, static entries.
    */
   neighbors: StaticNeighbor[];
   /**
@@ -1414,7 +1453,7 @@ export interface DataplaneConfig {
    */
   'queue-types'?: QueueType[];
   /**
-   * `/ip/route`, static routes only; connected ones follow from `addresses`.
+   * `/ip/route` and `/ipv6/route`, static routes only; connected ones follow from `addresses`.
    */
   routes: Route[];
   /**
@@ -1482,6 +1521,10 @@ export interface InterfaceAddress {
    */
   interface: number;
   /**
+   * Only of IPv6.
+   */
+  ipv6?: Ipv6AddressOptions;
+  /**
    * Address of the connected network; differs from `address` masked only for point-to-point pairs.
    */
   network: string;
@@ -1490,9 +1533,25 @@ export interface InterfaceAddress {
    */
   'prefix-len': number;
   /**
-   * Row of `/ip/address`.
+   * Row of `/ip/address` or `/ipv6/address`.
    */
   row: number;
+}
+/**
+ * Options of an IPv6 address.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Ipv6AddressOptions".
+ */
+export interface Ipv6AddressOptions {
+  /**
+   * The lower 64 bits of the address are made from the link-layer address of the interface (RFC 4291 appendix A).
+   */
+  'eui-64'?: boolean;
+  /**
+   * Do not look for another station with the address before it is used (RFC 4862 §5.4).
+   */
+  'no-dad'?: boolean;
 }
 /**
  * An ordered list of rules.
@@ -1625,7 +1684,7 @@ export interface MarkName {
   name: string;
 }
 /**
- * A static ARP entry.
+ * A static entry of a neighbour.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "StaticNeighbor".
@@ -1644,11 +1703,11 @@ export interface StaticNeighbor {
    */
   'mac-address': string;
   /**
-   * Answer ARP requests for the address.
+   * Answer ARP requests for the address. Only of IPv4.
    */
   published: boolean;
   /**
-   * Row of `/ip/arp`.
+   * Row of `/ip/arp` or `/ipv6/neighbor`.
    */
   row: number;
 }
@@ -1704,7 +1763,7 @@ export interface Route {
    */
   'prefix-len': number;
   /**
-   * Row of `/ip/route`.
+   * Row of `/ip/route` or `/ipv6/route`.
    */
   row: number;
   /**
@@ -1744,6 +1803,10 @@ export interface IpSettings {
    */
   'ip-forward': boolean;
   /**
+   * `/ipv6/settings`.
+   */
+  ipv6?: Ipv6Settings;
+  /**
    * Upper bound of the neighbour table, entries.
    */
   'max-neighbor-entries': number;
@@ -1751,6 +1814,26 @@ export interface IpSettings {
    * Reverse path check on source addresses (RFC 3704).
    */
   'rp-filter': RpFilter;
+}
+/**
+ * `/ipv6/settings`.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Ipv6Settings".
+ */
+export interface Ipv6Settings {
+  /**
+   * No interface has IPv6.
+   */
+  'disable-ipv6': boolean;
+  /**
+   * Forward packets between interfaces.
+   */
+  forward: boolean;
+  /**
+   * Upper bound of the neighbours of IPv6, entries.
+   */
+  'max-neighbor-entries': number;
 }
 /**
  * A simple queue. The first one in list order that a packet fits takes it: as *download* when the
@@ -2522,6 +2605,62 @@ export interface NeighborInfo {
    * State.
    */
   status: NeighborStatus;
+}
+/**
+ * A neighbour of IPv6.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Ipv6NeighborInfo".
+ */
+export interface Ipv6NeighborInfo {
+  /**
+   * Address.
+   */
+  address: string;
+  /**
+   * Interface row.
+   */
+  interface: number;
+  /**
+   * Link-layer address; absent while incomplete.
+   */
+  'mac-address'?: string | null;
+  /**
+   * It has said that it is a router.
+   */
+  router: boolean;
+  /**
+   * State.
+   */
+  status: NeighborStatus;
+}
+/**
+ * An address of the router, of IPv6.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Ipv6AddressInfo".
+ */
+export interface Ipv6AddressInfo {
+  /**
+   * The address.
+   */
+  address: string;
+  /**
+   * Interface row.
+   */
+  interface: number;
+  /**
+   * Prefix length of the connected network, bits.
+   */
+  'prefix-len': number;
+  /**
+   * Row of `/ipv6/address`; 0 for a link-local address that the router has made.
+   */
+  row: number;
+  /**
+   * State.
+   */
+  state: Ipv6AddressState;
 }
 /**
  * A packet and what each stage did with it.

@@ -46,6 +46,9 @@ export interface ReplyFor {
   readonly 'remove-connections': Done;
   readonly neighbors: Extract<ReplyBody, { op: 'neighbors' }>;
   readonly 'remove-neighbor': Done;
+  readonly 'ipv6-neighbors': Extract<ReplyBody, { op: 'ipv6-neighbors' }>;
+  readonly 'remove-ipv6-neighbor': Done;
+  readonly 'ipv6-addresses': Extract<ReplyBody, { op: 'ipv6-addresses' }>;
   readonly routes: Routes;
   readonly 'route-to': RouteTo;
   readonly 'reset-counters': Done;

@@ -25,6 +25,8 @@ const PROFILE = '/tool/profile';
 const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'arp-consumed': ['bookkeeping', ARP],
   'arp-ignored': ['bookkeeping', ARP],
+  'nd-consumed': ['bookkeeping', INTERFACES],
+  'nd-ignored': ['bookkeeping', INTERFACES],
   'echo-answered': ['bookkeeping', INTERFACES],
   'not-for-us': ['bookkeeping', INTERFACES],
   'interface-disabled': ['policy', INTERFACES],

@@ -19,6 +19,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/route-1", route),
     ("engine/route-900k", crate::route_cases::route_900k),
     ("engine/route-updates", crate::route_cases::route_updates),
+    ("engine/route-250k-v6", crate::ipv6_route_cases::route_250k_v6),
     ("engine/commit-1-of-10k", crate::commit_case::commit_1_of_10k),
     ("engine/stateful-64k", stateful),
     ("engine/stateful-1m", crate::flow_cases::stateful_1m),

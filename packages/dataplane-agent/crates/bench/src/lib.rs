@@ -16,6 +16,8 @@ mod floor;
 mod flow_cases;
 mod generator;
 mod htb;
+mod ipv6_prefixes;
+mod ipv6_route_cases;
 mod list_cases;
 mod mark_cases;
 mod measure;

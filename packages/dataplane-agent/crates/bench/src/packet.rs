@@ -4,12 +4,14 @@ use std::net::Ipv4Addr;
 
 use tollway_wire::checksum::Delta;
 use tollway_wire::tcp::flag;
-use tollway_wire::{ethernet, field, ipv4, tcp, udp};
+use tollway_wire::{ethernet, field, ipv4, ipv6, tcp, udp};
 
 /// Bytes of a generated frame without FCS: the smallest Ethernet frame, "64 bytes" on the wire.
 pub const FRAME: usize = 60;
 /// Offset of the transport header, bytes.
 const TRANSPORT: usize = ethernet::HEADER + ipv4::HEADER;
+/// Protocol number for experiments (RFC 3692 §2.1).
+const EXPERIMENT: u8 = 253;
 /// Window scale of 2¹⁴ and padding (RFC 7323 §2.2).
 const WINDOW_SCALE: [u8; 4] = [3, 3, 14, 0];
 
@@ -43,6 +45,17 @@ pub fn udp(ends: &Ends) -> [u8; FRAME] {
         let (src, dst) = ends.addresses();
         udp::Repr { src_port: ends.source_port, dst_port: ends.destination_port }.emit(datagram, src, dst);
     })
+}
+
+/// An IPv6 frame of [`FRAME`] bytes, with six bytes of a protocol for experiments (RFC 3692), as there is no room for UDP.
+pub fn ipv6(source_mac: [u8; 6], destination_mac: [u8; 6], src_addr: u128, dst_addr: u128) -> [u8; FRAME] {
+    let mut frame = [0x5a; FRAME];
+    ethernet::Repr { dst_addr: destination_mac, src_addr: source_mac, ethertype: ethernet::IPV6 }
+        .emit(&mut frame);
+    let payload_len = (FRAME - ethernet::HEADER - ipv6::HEADER) as u16;
+    ipv6::Repr { traffic_class: 0, next_header: EXPERIMENT, hop_limit: 64, src_addr, dst_addr, payload_len }
+        .emit(&mut frame[ethernet::HEADER..]);
+    frame
 }
 
 /// A TCP frame of [`FRAME`] bytes: a SYN carries a window scale of 2¹⁴, anything else six bytes of data.

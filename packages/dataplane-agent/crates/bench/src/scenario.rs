@@ -327,7 +327,7 @@ pub fn route(row: u32, destination: Ipv4Addr, prefix_len: u8, gateway: Ipv4Addr,
 /// A neighbour's entry.
 pub fn neighbor(row: u32, interface: u32, address: Ipv4Addr, mac: [u8; 6]) -> StaticNeighbor {
     let mac_address = mac.map(|byte| format!("{byte:02x}")).join(":");
-    StaticNeighbor { row, interface, address, mac_address, published: false }
+    StaticNeighbor { row, interface, address: address.into(), mac_address, published: false }
 }
 
 #[cfg(test)]

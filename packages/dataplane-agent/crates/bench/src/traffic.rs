@@ -63,6 +63,12 @@ impl Traffic {
         Self { frames, flows: flows.into_iter().map(|(ends, _)| ends).collect(), order, at: 0 }
     }
 
+    /// Frames of flows that nothing is known of: they are sent as they are, and not answered.
+    pub fn of_frames(frames: Vec<[u8; FRAME]>) -> Self {
+        let order = shuffled(frames.len() as u32);
+        Self { flows: Vec::new(), frames, order, at: 0 }
+    }
+
     /// Number of flows.
     pub fn len(&self) -> usize {
         self.flows.len()

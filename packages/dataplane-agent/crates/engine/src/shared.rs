@@ -2,23 +2,25 @@
 //! locked on the fast path.
 
 use std::collections::HashSet;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
-use tollway_config::protocol::NeighborInfo;
+use tollway_config::protocol::{Ipv6AddressInfo, Ipv6NeighborInfo, NeighborInfo};
 
 use crate::firewall::address_set::AddressSets;
 use crate::flow::change_counters::ChangeCounters;
 use crate::flow::directory::Directory;
 use crate::flow::outside_ports::SharedFreePorts;
-use crate::ip::fib::{CheckedRoute, DynamicRoute, FibFull, RouteChange};
+use crate::ip::address_states::AddressStates;
+use crate::ip::fib::{DynamicRoute, FibFull, RouteChange};
 use crate::ip::icmp_rate::IcmpErrorRate;
-use crate::ip::neighbor::Neighbors;
+use crate::ip::neighbor::{NeighborKey, Neighbors};
 use crate::observe::log::Log;
 use crate::packet::names::format_mac;
+use crate::packet::tuple::Addr;
 use crate::qos::queues::shared::SharedQueues;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{ChangedRoutes, Interface, OwnAddress, Snapshot};
 use crate::time::{Now, WallClock};
 
 /// The state that all workers of a process share apart from the configuration.
@@ -26,8 +28,10 @@ use crate::time::{Now, WallClock};
 pub struct Shared {
     workers: u32,
     seed: u64,
-    /// Neighbours (ARP, RFC 826).
+    /// Neighbours of both families.
     pub(crate) neighbors: Neighbors,
+    /// States of the router's own addresses of IPv6.
+    pub(crate) address_states: AddressStates,
     /// Which worker owns a connection.
     pub(crate) directory: Arc<Directory>,
     /// Outside ports that workers have free.
@@ -53,6 +57,7 @@ impl Shared {
             workers,
             seed,
             neighbors: Neighbors::new(),
+            address_states: AddressStates::default(),
             directory: Arc::default(),
             free_ports: Arc::default(),
             change_counters: Arc::default(),
@@ -68,6 +73,7 @@ impl Shared {
     pub(crate) fn fork(&self) -> Shared {
         Shared {
             neighbors: self.neighbors.copy(),
+            address_states: self.address_states.copy(),
             directory: Arc::new(Directory::over(Arc::clone(&self.directory))),
             free_ports: Arc::clone(&self.free_ports),
             change_counters: Arc::clone(&self.change_counters),
@@ -93,26 +99,52 @@ impl Shared {
         &self.directory
     }
 
-    /// The neighbour table.
+    /// The neighbours of IPv4.
     pub fn neighbors(&self, snapshot: &Snapshot) -> Vec<NeighborInfo> {
-        let known = |row: RowId| snapshot.interfaces().iter().any(|interface| interface.row == row);
-        self.neighbors
-            .list()
-            .into_iter()
-            .filter(|(key, ..)| known(key.0))
-            .map(|((interface, address), row, mac, status)| NeighborInfo {
-                row,
-                interface,
-                address: Ipv4Addr::from_bits(address),
-                mac_address: mac.map(format_mac),
-                status,
-            })
-            .collect()
+        let known =
+            self.neighbors.list().into_iter().filter(|(key, ..)| snapshot.interface_of(key.0).is_some());
+        let info = |((interface, address), row, mac, status): (NeighborKey, RowId, Option<[u8; 6]>, _)| {
+            let address = Ipv4Addr::from_bits(address.as_v4()?);
+            Some(NeighborInfo { row, interface, address, mac_address: mac.map(format_mac), status })
+        };
+        known.filter_map(info).collect()
+    }
+
+    /// The neighbours of IPv6.
+    pub fn neighbors6(&self, snapshot: &Snapshot) -> Vec<Ipv6NeighborInfo> {
+        let routers = self.neighbors.routers();
+        let known =
+            self.neighbors.list().into_iter().filter(|(key, ..)| snapshot.interface_of(key.0).is_some());
+        let v6 = known.filter(|((_, address), ..)| address.as_v4().is_none());
+        v6.map(|(key, _, mac, status)| Ipv6NeighborInfo {
+            interface: key.0,
+            address: Ipv6Addr::from_bits(key.1.0),
+            mac_address: mac.map(format_mac),
+            router: routers.contains(&key),
+            status,
+        })
+        .collect()
+    }
+
+    /// The router's addresses of IPv6 and their states.
+    pub fn ipv6_addresses(&self, snapshot: &Snapshot) -> Vec<Ipv6AddressInfo> {
+        let of = |interface: &Interface| {
+            let own = interface.ipv6.as_ref().map_or(&[][..], |ipv6| &ipv6.addresses);
+            let info = |own: &OwnAddress| Ipv6AddressInfo {
+                row: own.row,
+                interface: interface.row,
+                address: Ipv6Addr::from_bits(own.address),
+                prefix_len: own.prefix_len,
+                state: self.address_states.state((interface.row, Addr(own.address))),
+            };
+            own.iter().map(info).collect::<Vec<_>>()
+        };
+        snapshot.interfaces().iter().flat_map(of).collect()
     }
 
     /// Removes a learned neighbour. Returns `false` if there is none (static entries are configuration).
-    pub fn remove_neighbor(&self, interface: RowId, address: Ipv4Addr) -> bool {
-        self.neighbors.remove((interface, address.to_bits()))
+    pub fn remove_neighbor(&self, interface: RowId, address: IpAddr) -> bool {
+        self.neighbors.remove((interface, address.into()))
     }
 
     /// Activates the routes of a new snapshot; to be called just before the workers take it over. If both snapshots
@@ -125,10 +157,16 @@ impl Shared {
         &self,
         old: &Snapshot,
         new: &Snapshot,
-        routes: Option<&[CheckedRoute]>,
+        routes: &ChangedRoutes,
     ) -> Result<(), FibFull> {
-        if let Some(routes) = routes {
+        if let Some(routes) = &routes.v4 {
             self.change_counters.routes_changed(new.fib().replace_static(routes)?);
+        }
+        if let Some(routes) = &routes.v6 {
+            self.change_counters.ipv6_routes_changed(new.fib6().replace_static(routes)?);
+        }
+        if !Arc::ptr_eq(old.fib6(), new.fib6()) {
+            new.fib6().adopt(old.fib6())?;
         }
         if Arc::ptr_eq(old.fib(), new.fib()) { Ok(()) } else { new.fib().adopt(old.fib()) }
     }
@@ -163,6 +201,22 @@ impl Shared {
         let result = snapshot.fib().change(changes, &mut changed);
         let count = changed.len();
         self.change_counters.routes_changed(changed);
+        result.map(|()| count)
+    }
+
+    /// Applies changes like [`Self::change_routes`], of routes of IPv6.
+    ///
+    /// # Errors
+    /// As [`Self::change_routes`], and when there is no memory for further routes.
+    pub fn change_ipv6_routes(
+        &self,
+        snapshot: &Snapshot,
+        changes: &[RouteChange<u128>],
+    ) -> Result<usize, FibFull> {
+        let mut changed = Vec::with_capacity(changes.len());
+        let result = snapshot.fib6().change(changes, &mut changed);
+        let count = changed.len();
+        self.change_counters.ipv6_routes_changed(changed);
         result.map(|()| count)
     }
 

@@ -152,7 +152,7 @@ fn a_refused_configuration_leaves_the_routes_alone() {
     // Nor does one that is possible, before it is put to work.
     wrong.routes.truncate(1);
     let rebuilt = Snapshot::rebuild(basis, &wrong, &ports(), 2).unwrap();
-    assert!(rebuilt.routes.is_some());
+    assert!(rebuilt.routes.v4.is_some());
     assert_eq!(snapshot.fib().routes(), before);
     assert_eq!(rebuilt.snapshot.fib().routes(), before);
 }
@@ -170,7 +170,7 @@ fn only_what_changed_is_made_anew() {
         let mut other = config.clone();
         change(&mut other);
         let rebuilt = Snapshot::rebuild(basis, &other, &ports(), 2).unwrap();
-        (shared_parts(&rebuilt.snapshot, &snapshot), rebuilt.routes.is_some())
+        (shared_parts(&rebuilt.snapshot, &snapshot), rebuilt.routes.v4.is_some())
     };
     let but = |gone: &[SnapshotPart]| {
         SnapshotPart::ALL.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>()
@@ -183,7 +183,16 @@ fn only_what_changed_is_made_anew() {
     let renumbered = shared(&|config| config.interfaces.swap(0, 1));
     assert_eq!(
         renumbered,
-        (but(&[SnapshotPart::Routes, SnapshotPart::Filter, SnapshotPart::Nat, SnapshotPart::Mangle]), false)
+        (
+            but(&[
+                SnapshotPart::Routes,
+                SnapshotPart::Ipv6Routes,
+                SnapshotPart::Filter,
+                SnapshotPart::Nat,
+                SnapshotPart::Mangle,
+            ]),
+            false
+        )
     );
     // Routes that change together with rules take effect together with them.
     let both = shared(&|config| {
@@ -193,7 +202,8 @@ fn only_what_changed_is_made_anew() {
     assert_eq!(both, (but(&[SnapshotPart::Routes, SnapshotPart::Filter]), false));
     let down = [ports()[0].clone(), PortFacts { running: false, ..ports()[1].clone() }, ports()[2].clone()];
     let rebuilt = Snapshot::rebuild(basis, &config, &down, 2).unwrap();
-    assert_eq!(shared_parts(&rebuilt.snapshot, &snapshot), but(&[SnapshotPart::Routes]));
+    let both = but(&[SnapshotPart::Routes, SnapshotPart::Ipv6Routes]);
+    assert_eq!(shared_parts(&rebuilt.snapshot, &snapshot), both);
 }
 
 /// A tracked flow from port 0 to a destination behind port 1, in both directions until its packets are cached.

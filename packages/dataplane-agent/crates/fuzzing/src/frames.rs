@@ -66,6 +66,9 @@ fn router() -> Router {
         .interface("10.3.0.1/24")
         .with(|config| config.interfaces[2].mtu = 600)
         .route("0.0.0.0/0", "10.2.0.254")
+        .address(1, "2001:db8:88::1/64")
+        .address(2, "2001:db8:2::1/64")
+        .route("::/0", "2001:db8:2::fe")
         .filter("input", rule().state(ESTABLISHED).accept())
         .filter("input", rule().protocol(1).accept())
         .filter("input", rule().in_interface(2).reject(RejectWith::IcmpAdminProhibited))
@@ -81,4 +84,6 @@ fn router() -> Router {
         .hosts(0, &["192.168.88.10", "192.168.88.11"])
         .hosts(1, &["10.2.0.254"])
         .hosts(2, &["10.3.0.2"])
+        .hosts6(0, &["2001:db8:88::10"])
+        .hosts6(1, &["2001:db8:2::fe"])
 }

@@ -1,6 +1,6 @@
 //! Writing configurations as tests like to read them.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tollway_config::dataplane::{
     Action, AddressList, AddressRange, ArpMode, Chain, ConnectionState, DataplaneConfig, Interface,
@@ -66,6 +66,13 @@ pub fn pfifo(limit: u32) -> u32 {
 pub fn prefix(text: &str) -> (Ipv4Addr, u8) {
     let (address, len) = text.split_once('/').unwrap_or((text, "32"));
     (address.parse().expect("an IPv4 address"), len.parse().expect("a prefix length"))
+}
+
+/// Splits `a.b.c.d/n` or `a:b::c/n`.
+fn any_prefix(text: &str) -> (IpAddr, u8) {
+    let (address, len) =
+        text.split_once('/').unwrap_or((text, if text.contains(':') { "128" } else { "32" }));
+    (address.parse().expect("an address"), len.parse().expect("a prefix length"))
 }
 
 fn mask(len: u8) -> u32 {
@@ -197,7 +204,7 @@ impl RouterConfig {
         }
     }
 
-    /// Adds the next interface with an address `a.b.c.d/n` (none when empty).
+    /// Adds the next interface with an address of either family (none when empty).
     pub fn interface(mut self, address: &str) -> Self {
         let row = self.config.interfaces.len() as RowId + 1;
         self.config.interfaces.push(Interface {
@@ -246,14 +253,21 @@ impl RouterConfig {
 
     /// Adds an address to an interface.
     pub fn address(mut self, interface: RowId, address: &str) -> Self {
-        let (address, prefix_len) = prefix(address);
-        let network = Ipv4Addr::from_bits(address.to_bits() & mask(prefix_len));
+        let (address, prefix_len) = any_prefix(address);
+        let network: IpAddr = match address {
+            IpAddr::V4(v4) => Ipv4Addr::from_bits(v4.to_bits() & mask(prefix_len)).into(),
+            IpAddr::V6(v6) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(prefix_len)).unwrap_or(0);
+                Ipv6Addr::from_bits(v6.to_bits() & mask).into()
+            }
+        };
         self.config.addresses.push(InterfaceAddress {
             row: 100 + self.config.addresses.len() as RowId,
             interface,
-            address: address.into(),
+            address,
             prefix_len,
-            network: network.into(),
+            network,
+            ipv6: Default::default(),
         });
         self
     }
@@ -266,10 +280,10 @@ impl RouterConfig {
 
     /// Adds a static route to a target.
     pub fn route_to(mut self, destination: &str, target: RouteTarget) -> Self {
-        let (destination, prefix_len) = prefix(destination);
+        let (destination, prefix_len) = any_prefix(destination);
         self.config.routes.push(Route {
             row: 200 + self.config.routes.len() as RowId,
-            destination: destination.into(),
+            destination,
             prefix_len,
             distance: 1,
             target,
@@ -283,7 +297,7 @@ impl RouterConfig {
         self.config.neighbors.push(StaticNeighbor {
             row: 300 + self.config.neighbors.len() as RowId,
             interface,
-            address: address.parse().expect("an IPv4 address"),
+            address: address.parse().expect("an address"),
             mac_address: mac.to_owned(),
             published,
         });

@@ -5,7 +5,7 @@ mod observe;
 mod output;
 pub(crate) mod trunk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tollway_config::dataplane::DataplaneConfig;
@@ -23,6 +23,7 @@ use tollway_engine::{Engine, EngineLimits};
 use crate::config::RouterConfig;
 use crate::counters::Counter;
 use crate::frame::{HeapFrame, HeapSource};
+use crate::ipv6_packet::ip6;
 use crate::packet::ip;
 use crate::workers::{Workers, rebuild};
 
@@ -72,6 +73,8 @@ pub struct Router {
     batch: Batch<HeapFrame>,
     now: Now,
     hosts: BTreeMap<(PortId, u32), [u8; 6]>,
+    /// Hosts of IPv6.
+    hosts6: BTreeSet<(PortId, u128)>,
     seen: BTreeMap<Counter, u64>,
     /// Frames injected.
     pub injected: u64,
@@ -133,6 +136,7 @@ impl Router {
             batch: Batch::new(),
             now: Now::from_ms(1_000),
             hosts: BTreeMap::new(),
+            hosts6: BTreeSet::new(),
             seen: BTreeMap::new(),
             injected: 0,
             emitted: 0,
@@ -157,6 +161,17 @@ impl Router {
             self.hosts.insert((port, ip(address)), host_mac(ip(address)));
         }
         self
+    }
+
+    /// Adds hosts to a port that answer neighbour solicitations, with [`host_mac6`](crate::ipv6_packet::host_mac6).
+    pub fn hosts6(mut self, port: PortId, addresses: &[&str]) -> Self {
+        self.hosts6.extend(addresses.iter().map(|address| (port, ip6(address))));
+        self
+    }
+
+    /// Takes a host of IPv6 off a port.
+    pub fn remove_host6(&mut self, port: PortId, address: &str) {
+        self.hosts6.remove(&(port, ip6(address)));
     }
 
     /// Takes a host off a port.

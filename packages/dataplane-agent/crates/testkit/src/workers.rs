@@ -56,7 +56,7 @@ pub fn rebuild(
     let basis = Basis { config: before.0, snapshot: before.1 };
     let rebuilt = Snapshot::rebuild(basis, config, ports, before.1.generation() + 1);
     let Rebuilt { snapshot, routes } = rebuilt.map_err(|error| error.to_string())?;
-    shared.take_over_routes(before.1, &snapshot, routes.as_deref()).map_err(|error| format!("{error:?}"))?;
+    shared.take_over_routes(before.1, &snapshot, &routes).map_err(|error| format!("{error:?}"))?;
     shared.take_over_lists(&snapshot);
     Ok(Arc::new(snapshot))
 }

@@ -13,7 +13,7 @@ use tollway_config::digest::Digest;
 use tollway_config::protocol::Event;
 use tollway_engine::ip::fib::FibFull;
 use tollway_engine::shared::Shared;
-use tollway_engine::snapshot::{Basis, BuildError, Rebuilt, Snapshot};
+use tollway_engine::snapshot::{Basis, BuildError, ChangedRoutes, Rebuilt, Snapshot};
 use tollway_io::clock::wall_ms;
 
 use crate::active::{self, Active, PendingFile};
@@ -111,7 +111,7 @@ impl Agent {
     fn swap_tables(&mut self, config: &Arc<DataplaneConfig>, tables: Rebuilt) -> Result<(), WorkerLost> {
         let Rebuilt { snapshot, routes } = tables;
         let snapshot = Arc::new(snapshot);
-        if let Err(FibFull) = self.shared.take_over_routes(&self.snapshot, &snapshot, routes.as_deref()) {
+        if let Err(FibFull) = self.shared.take_over_routes(&self.snapshot, &snapshot, &routes) {
             self.log("route,error", FULL.to_owned());
         }
         self.shared.take_over_lists(&snapshot);
@@ -207,7 +207,7 @@ impl Agent {
             return Ok(());
         };
         self.facts_version += 1;
-        self.swap_tables(&config, Rebuilt { snapshot, routes: None })?;
+        self.swap_tables(&config, Rebuilt { snapshot, routes: ChangedRoutes::default() })?;
         if let Err(FibFull) = self.change_routes(&learned) {
             self.log("route,error", FULL.to_owned());
         }

@@ -291,6 +291,7 @@ mod tests {
                 address: IpAddr::from(address),
                 prefix_len,
                 network: IpAddr::from(network),
+                ipv6: Default::default(),
             };
         DataplaneConfig {
             interfaces: vec![interface(1, "ether1"), interface(2, "a b"), interface(3, "ether3")],
@@ -399,6 +400,7 @@ mod tests {
             address: IpAddr::from(address),
             prefix_len,
             network: IpAddr::from(network),
+            ipv6: Default::default(),
         };
         config.addresses.push(address([192, 168, 88, 66], 32, [192, 168, 88, 66]));
         config.addresses.push(address([192, 168, 88, 80], 28, [192, 168, 88, 80]));

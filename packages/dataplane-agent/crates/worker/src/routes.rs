@@ -187,6 +187,7 @@ mod tests {
             address: Ipv4Addr::new(10, row, 0, 1).into(),
             prefix_len: 24,
             network: Ipv4Addr::new(10, row, 0, 0).into(),
+            ipv6: Default::default(),
         };
         let config = DataplaneConfig {
             interfaces: vec![interface(1), interface(2)],

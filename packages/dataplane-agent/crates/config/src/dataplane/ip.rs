@@ -1,6 +1,6 @@
-//! `/ip/address`, `/ip/route` and `/ip/arp`.
+//! `/ip/address`, `/ip/route` and `/ip/arp`, and their counterparts of IPv6.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::RowId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct InterfaceAddress {
-    /// Row of `/ip/address`.
+    /// Row of `/ip/address` or `/ipv6/address`.
     pub row: RowId,
     /// Interface row.
     pub interface: RowId,
@@ -21,13 +21,35 @@ pub struct InterfaceAddress {
     pub prefix_len: u8,
     /// Address of the connected network; differs from `address` masked only for point-to-point pairs.
     pub network: IpAddr,
+    /// Only of IPv6.
+    #[serde(default, skip_serializing_if = "Ipv6AddressOptions::is_default")]
+    pub ipv6: Ipv6AddressOptions,
+}
+
+/// Options of an IPv6 address.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Ipv6AddressOptions {
+    /// The lower 64 bits of the address are made from the link-layer address of the interface (RFC 4291 appendix A).
+    #[serde(default)]
+    pub eui_64: bool,
+    /// Do not look for another station with the address before it is used (RFC 4862 §5.4).
+    #[serde(default)]
+    pub no_dad: bool,
+}
+
+impl Ipv6AddressOptions {
+    /// Whether every option has its default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A static route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Route {
-    /// Row of `/ip/route`.
+    /// Row of `/ip/route` or `/ipv6/route`.
     pub row: RowId,
     /// Destination network.
     pub destination: IpAddr,
@@ -61,18 +83,18 @@ pub enum RouteTarget {
     Blackhole,
 }
 
-/// A static ARP entry.
+/// A static entry of a neighbour.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StaticNeighbor {
-    /// Row of `/ip/arp`.
+    /// Row of `/ip/arp` or `/ipv6/neighbor`.
     pub row: RowId,
     /// Interface row.
     pub interface: RowId,
     /// The neighbour's address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// The neighbour's link-layer address, `aa:bb:cc:dd:ee:ff`.
     pub mac_address: String,
-    /// Answer ARP requests for the address.
+    /// Answer ARP requests for the address. Only of IPv4.
     pub published: bool,
 }

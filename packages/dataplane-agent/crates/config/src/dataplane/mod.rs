@@ -14,12 +14,12 @@ pub use firewall::{
     PortRange, RejectWith, Rule,
 };
 pub use interface::{ArpMode, Interface, InterfaceKind, IoChoice};
-pub use ip::{InterfaceAddress, Route, RouteTarget, StaticNeighbor};
+pub use ip::{InterfaceAddress, Ipv6AddressOptions, Route, RouteTarget, StaticNeighbor};
 pub use queue::{
     Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, InterfaceQueue, PcqClassifier, Prefix,
     QueueLimit, QueueTarget, QueueTime, QueueType, SimpleQueue, TargetInterface, TreeParent, TreeQueue,
 };
-pub use settings::{FasttrackMode, IpSettings, RpFilter, Tracking, TrackingMode};
+pub use settings::{FasttrackMode, IpSettings, Ipv6Settings, RpFilter, Tracking, TrackingMode};
 
 /// Stable identity of a configuration row, unique over all menus of one router and never reused.
 /// Counters follow it through edits and moves. Rows the data plane makes itself start at
@@ -53,11 +53,12 @@ pub struct DataplaneConfig {
     pub tracking: Tracking,
     /// L3 interfaces. Every `RowId` that names an interface elsewhere is one of these rows.
     pub interfaces: Vec<Interface>,
-    /// `/ip/address`, without disabled and invalid rows.
+    /// `/ip/address` and `/ipv6/address`, without disabled and invalid rows. An interface with an address of IPv6 has
+    /// IPv6, and a link-local address.
     pub addresses: Vec<InterfaceAddress>,
-    /// `/ip/route`, static routes only; connected ones follow from `addresses`.
+    /// `/ip/route` and `/ipv6/route`, static routes only; connected ones follow from `addresses`.
     pub routes: Vec<Route>,
-    /// `/ip/arp`, static entries.
+    /// `/ip/arp` and `/ipv6/neighbor`, static entries.
     pub neighbors: Vec<StaticNeighbor>,
     /// `/ip/firewall/address-list`, grouped; matchers name a list by its index here.
     pub address_lists: Vec<AddressList>,

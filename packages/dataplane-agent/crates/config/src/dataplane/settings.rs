@@ -1,4 +1,4 @@
-//! `/ip/settings` and `/ip/firewall/connection/tracking`.
+//! `/ip/settings`, `/ipv6/settings` and `/ip/firewall/connection/tracking`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,34 @@ pub struct IpSettings {
     pub arp_timeout_ms: u32,
     /// Smallest interval between two ICMP errors to one target, milliseconds; 0 is unlimited.
     pub icmp_rate_limit_ms: u32,
+    /// `/ipv6/settings`.
+    #[serde(default, skip_serializing_if = "Ipv6Settings::is_default")]
+    pub ipv6: Ipv6Settings,
+}
+
+/// `/ipv6/settings`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Ipv6Settings {
+    /// No interface has IPv6.
+    pub disable_ipv6: bool,
+    /// Forward packets between interfaces.
+    pub forward: bool,
+    /// Upper bound of the neighbours of IPv6, entries.
+    pub max_neighbor_entries: u32,
+}
+
+impl Default for Ipv6Settings {
+    fn default() -> Self {
+        Self { disable_ipv6: false, forward: true, max_neighbor_entries: 8192 }
+    }
+}
+
+impl Ipv6Settings {
+    /// Whether every setting has its default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for IpSettings {
@@ -38,6 +66,7 @@ impl Default for IpSettings {
             max_neighbor_entries: 8192,
             arp_timeout_ms: 30_000,
             icmp_rate_limit_ms: 10,
+            ipv6: Ipv6Settings::default(),
         }
     }
 }

@@ -23,7 +23,9 @@ pub use stats::{
     CoreStats, DropStats, FastPathHandler, FastPathStats, InterfaceRates, InterfaceStats, ProfileClass,
     QueueTotals, RuleStats, SlowStats, StageStats, Stats, TrackingStats, WorkerStats,
 };
-pub use tables::{DynamicAddress, NeighborInfo, NeighborStatus};
+pub use tables::{
+    DynamicAddress, Ipv6AddressInfo, Ipv6AddressState, Ipv6NeighborInfo, NeighborInfo, NeighborStatus,
+};
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 
 /// Version of the message set. A client whose `hello` names another version is refused.

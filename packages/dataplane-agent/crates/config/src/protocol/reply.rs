@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{NeighborInfo, PortInfo, Stats, TracedPacket};
+use super::{Ipv6AddressInfo, Ipv6NeighborInfo, NeighborInfo, PortInfo, Stats, TracedPacket};
 #[cfg(doc)]
 use super::{PROTOCOL, RequestBody};
 use crate::dataplane::RowId;
@@ -125,6 +125,16 @@ pub enum ReplyBody {
     Neighbors {
         /// The table.
         neighbors: Vec<NeighborInfo>,
+    },
+    /// To [`RequestBody::Ipv6Neighbors`].
+    Ipv6Neighbors {
+        /// The table.
+        neighbors: Vec<Ipv6NeighborInfo>,
+    },
+    /// To [`RequestBody::Ipv6Addresses`].
+    Ipv6Addresses {
+        /// By interface; a link-local address that the router has made comes first.
+        addresses: Vec<Ipv6AddressInfo>,
     },
     /// To [`RequestBody::Routes`]: packed [`RouteRecord`](super::record::RouteRecord)s: connected routes, then
     /// configured ones, then those that other programs have put into the router's namespace. Of the last a

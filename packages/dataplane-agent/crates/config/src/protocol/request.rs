@@ -77,6 +77,17 @@ pub enum RequestBody {
         /// Address of the neighbour.
         address: std::net::Ipv4Addr,
     },
+    /// The neighbours of IPv6. Replies [`ReplyBody::Ipv6Neighbors`].
+    Ipv6Neighbors,
+    /// Forgets a learned neighbour of IPv6. Replies [`ReplyBody::Done`].
+    RemoveIpv6Neighbor {
+        /// Interface row.
+        interface: RowId,
+        /// Address of the neighbour.
+        address: std::net::Ipv6Addr,
+    },
+    /// The router's addresses of IPv6, with their states. Replies [`ReplyBody::Ipv6Addresses`].
+    Ipv6Addresses,
     /// Every route. Replies [`ReplyBody::Routes`].
     Routes,
     /// The way to an address. Replies [`ReplyBody::RouteTo`].

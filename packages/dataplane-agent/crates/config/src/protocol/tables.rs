@@ -35,6 +35,50 @@ pub struct NeighborInfo {
     pub status: NeighborStatus,
 }
 
+/// A neighbour of IPv6.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Ipv6NeighborInfo {
+    /// Interface row.
+    pub interface: RowId,
+    /// Address.
+    pub address: std::net::Ipv6Addr,
+    /// Link-layer address; absent while incomplete.
+    pub mac_address: Option<String>,
+    /// It has said that it is a router.
+    pub router: bool,
+    /// State.
+    pub status: NeighborStatus,
+}
+
+/// State of an address of the router (RFC 4862 §5.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ipv6AddressState {
+    /// It is not known yet whether another station has it; it is not used.
+    Tentative,
+    /// In use.
+    Preferred,
+    /// Another station has it; it is not used.
+    Duplicate,
+}
+
+/// An address of the router, of IPv6.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Ipv6AddressInfo {
+    /// Row of `/ipv6/address`; 0 for a link-local address that the router has made.
+    pub row: RowId,
+    /// Interface row.
+    pub interface: RowId,
+    /// The address.
+    pub address: std::net::Ipv6Addr,
+    /// Prefix length of the connected network, bits.
+    pub prefix_len: u8,
+    /// State.
+    pub state: Ipv6AddressState,
+}
+
 /// State of a neighbour (RFC 4861 §7.3.2's names, as Linux applies them to ARP).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::{ArpMode, RowId};
+use tollway_config::dataplane::ArpMode;
 use tollway_wire::{field, ipv4};
 
 use super::{Engine, connection_share, purge};
 use crate::ids::NO_INTERFACE;
-use crate::ip::neighbor::ArpRequest;
+use crate::ip::neighbor::{NeighborKey, NeighborRequest};
 use crate::packet::count::Count;
 use crate::packet::flag;
 use crate::packet::frame::Frame;
@@ -18,13 +18,18 @@ use crate::time::Now;
 
 impl<F: Frame> Engine<F> {
     /// Synchronises the neighbour table with the static neighbours of the configuration, and removes neighbours of
-    /// interfaces that are down or learn none.
-    pub(super) fn sync_neighbors(&self) {
+    /// interfaces that are down or learn none. Duplicates of new addresses of IPv6 are looked for from now on.
+    pub(super) fn sync_neighbors(&self, now: Now) {
         let snapshot = &self.snapshot;
-        let keep = |row: RowId| {
-            snapshot.interface_of(row).is_some_and(|interface| interface.up && interface.arp.learns())
+        let keep = |(row, address): NeighborKey| {
+            let learns = |interface: &Interface| match address.as_v4() {
+                Some(_) => interface.arp.learns(),
+                None => interface.ipv6.is_some(),
+            };
+            snapshot.interface_of(row).is_some_and(|interface| interface.up && learns(interface))
         };
         self.state.shared.neighbors.sync(snapshot.generation(), &snapshot.static_neighbors, keep);
+        self.state.shared.address_states.sync(snapshot.generation(), &snapshot.ipv6_addresses(), now);
     }
 
     /// Applies another configuration, between two batches, and returns the old one, which must not be dropped on a
@@ -65,7 +70,7 @@ impl<F: Frame> Engine<F> {
             let named = (new.cache_epoch(), new.port_interfaces());
             state.queues.reconfigure(&before, &lookup, (named.0, &named.1), &state.shared.queues, now);
             renumber(state, &old, new);
-            self.sync_neighbors();
+            self.sync_neighbors(now);
         }
         self.announce(&old);
         old
@@ -83,10 +88,10 @@ impl<F: Frame> Engine<F> {
             if !other || !interface.up || interface.arp == ArpMode::Disabled {
                 continue;
             }
-            let own = interface.addresses.iter().map(|&(address, _)| address);
+            let own = interface.addresses.iter().map(|&(address, _)| Addr::v4(address));
             self.state
                 .solicits
-                .extend(own.map(|address| ArpRequest { key: (interface.row, address), unicast: None }));
+                .extend(own.map(|address| NeighborRequest { key: (interface.row, address), unicast: None }));
         }
     }
 }
@@ -126,9 +131,13 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         // The source of a held packet is not translated yet.
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let meta = &mut packet.meta;
-        meta.untranslated_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
+        let src = if meta.is_ipv6() {
+            meta.tuple.src
+        } else {
+            meta.untranslated_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
+            Addr::v4(meta.untranslated_src)
+        };
         let context = new.queue_context(meta);
-        let src = Addr::v4(meta.untranslated_src);
         let classes = if meta.is(flag::BYPASS) {
             new.queues.interface_path_classes(&context)
         } else {

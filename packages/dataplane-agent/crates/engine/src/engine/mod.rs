@@ -14,6 +14,7 @@ use crate::flow::conntrack::{Change, ConnectionTable, Translated};
 use crate::flow::paths::Paths;
 use crate::ids::PortId;
 use crate::ip::fragments::Fragments;
+use crate::ip::neighbor::NeighborRequest;
 use crate::ip::neighbor::hold::{Holds, POLL_INTERVAL};
 use crate::observe::profiler::CycleClock;
 use crate::observe::trace::{Filters, TraceBuffer, Tracer};
@@ -104,6 +105,7 @@ impl<F: Frame> Engine<F> {
                 fragments: Fragments::default(),
                 queues,
                 adjacencies: AdjacencyCache::default(),
+                adjacencies6: AdjacencyCache::default(),
                 resumes: Vec::new(),
                 validities: Vec::with_capacity(2 * BATCH),
                 utc_offset_ns: 0,
@@ -140,7 +142,7 @@ impl<F: Frame> Engine<F> {
             engine.state.shared.take_over_lists(&engine.snapshot);
         }
         engine.state.table.keep_validities(engine.snapshot.has_limited_validity());
-        engine.sync_neighbors();
+        engine.sync_neighbors(Now(0));
         engine
     }
 
@@ -225,6 +227,7 @@ impl<F: Frame> Engine<F> {
         for index in 0..first {
             let Some(packet) = batch.packets.get_mut(index) else { break };
             let queue_handovers_out = &mut batch.queue_handovers_out;
+            let request = packet.meta;
             let reply = stage::queue::resume_path(
                 &self.snapshot,
                 &mut self.state,
@@ -233,7 +236,7 @@ impl<F: Frame> Engine<F> {
                 source,
             );
             if let Some(reply) = reply {
-                batch.push_generated(reply, echo_meta());
+                batch.push_generated(reply, echo_meta(&self.snapshot, &request));
             }
         }
         // The queue stage may have nothing to do in this batch, or there may be no pass at all.
@@ -281,6 +284,8 @@ impl<F: Frame> Engine<F> {
         if shared.neighbors.age(now, |request| state.solicits.push(request)) {
             shared.change_counters.invalidate_all();
         }
+        let solicits = &mut state.solicits;
+        shared.address_states.age(now, |key| solicits.push(NeighborRequest { key, unicast: None }));
         while let Some(fragments) = state.fragments.expire(now) {
             for mut fragment in fragments {
                 state.drop(&mut fragment, DropReason::FragmentTimeout);
@@ -313,7 +318,8 @@ impl<F: Frame> Engine<F> {
             // Deadlines that are close to each other wake the worker only once.
             due.max(Now(self.timers_ran_at.0.saturating_add(TIMER_INTERVAL)))
         });
-        let neighbors = Some(Now(state.shared.neighbors.next_due())).filter(|due| due.0 != u64::MAX);
+        let next = state.shared.neighbors.next_due().min(state.shared.address_states.next_due());
+        let neighbors = Some(Now(next)).filter(|due| due.0 != u64::MAX);
         let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));
         let queues = state.queues.next_deadline(state.now);
         let purge = state.table.is_purging().then_some(state.now);

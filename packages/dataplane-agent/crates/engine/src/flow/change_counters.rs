@@ -63,6 +63,7 @@ impl ChangeStamps {
 pub struct ChangeCounters {
     count: AtomicU64,
     routes: ChangeStamps,
+    ipv6_routes: ChangeStamps,
     lists: ChangeStamps,
     networks: ChangeStamps,
     /// Held while a change is counted.
@@ -80,6 +81,25 @@ impl ChangeCounters {
     /// after the change can be seen. Many changes at once count as one.
     pub fn routes_changed(&self, networks: impl IntoIterator<Item = (u32, u8)>) {
         self.change(|stamp| self.routes.set_blocks(networks, stamp));
+    }
+
+    /// As [`Self::routes_changed`], of routes of IPv6. Flows of IPv4 are not concerned.
+    pub fn ipv6_routes_changed(&self, networks: impl IntoIterator<Item = (u128, u8)>) {
+        self.change(|stamp| {
+            for (network, len) in networks {
+                if len < IPV6_BLOCK_BITS {
+                    self.ipv6_routes.set(0, SLOTS, stamp);
+                } else {
+                    self.ipv6_routes.set(ipv6_block(network), 1, stamp);
+                }
+            }
+        });
+    }
+
+    /// Whether the routes to a destination of IPv6 may have changed since `stamp`.
+    #[inline]
+    pub fn ipv6_route_changed_since(&self, destination: u128, stamp: Stamp) -> bool {
+        self.ipv6_routes.changed_since(ipv6_block(destination), stamp)
     }
 
     /// To be called when single addresses or IPv4 networks (as with [`Self::routes_changed`]) have been added to lists
@@ -138,6 +158,16 @@ fn block(address: u32) -> usize {
     (address >> (32 - BLOCK_BITS)) as usize
 }
 
+/// Number of leading bits in which the IPv6 addresses of a block agree: an allocation of a registry.
+const IPV6_BLOCK_BITS: u8 = 32;
+
+/// The slot of the block of an IPv6 address, which blocks share.
+#[inline]
+fn ipv6_block(address: u128) -> usize {
+    let block = (address >> (128 - IPV6_BLOCK_BITS)) as u32;
+    (block.wrapping_mul(0x9e37_79b1) >> (32 - SLOT_BITS)) as usize
+}
+
 /// Stamps are compared modulo 2³². [`StampWindow`] ensures that the stamp of a used action is never 2³¹ changes old. A
 /// slot may be older; it then looks newer than it is, which costs a second look at the table.
 #[inline]
@@ -186,6 +216,20 @@ mod tests {
         assert!(
             change_counters.route_changed_since(0, 2) && change_counters.route_changed_since(u32::MAX, 2)
         );
+    }
+
+    #[test]
+    fn a_change_of_a_family_does_not_concern_the_other() {
+        let change_counters = ChangeCounters::default();
+        let (net, other) = (0x2001_0db8_0001 << 80, 0x2001_0db9 << 96);
+        change_counters.ipv6_routes_changed([(net, 48)]);
+        assert!(change_counters.ipv6_route_changed_since(net | 1, 0));
+        assert!(!change_counters.ipv6_route_changed_since(other, 0));
+        assert!((0..=u8::MAX).all(|high| !change_counters.route_changed_since(u32::from(high) << 24, 0)));
+        change_counters.routes_changed([(0, 0)]);
+        assert!(!change_counters.ipv6_route_changed_since(net, 1));
+        change_counters.ipv6_routes_changed([(0x2001 << 112, 16)]);
+        assert!(change_counters.ipv6_route_changed_since(other, 2));
     }
 
     #[test]

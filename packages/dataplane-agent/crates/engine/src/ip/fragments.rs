@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use arrayvec::ArrayVec;
 
+use crate::packet::tuple::Addr;
 use crate::packet::{Meta, Packet, flag};
 use crate::time::Now;
 
@@ -22,11 +23,12 @@ const ORDER: usize = 65_536;
 /// Maximum number of separate byte ranges of an incomplete datagram.
 const RANGES: usize = 16;
 
-/// Source, destination, identification, protocol (RFC 791 §3.2).
-pub type DatagramKey = (u32, u32, u16, u8);
+/// Source, destination, identification, and protocol if it is of IPv4 (RFC 791 §3.2, RFC 8200 §4.5).
+pub type DatagramKey = (Addr, Addr, u32, u8);
 
 #[derive(Debug, Clone, Copy)]
 struct FirstFragment {
+    protocol: u8,
     src_port: u16,
     dst_port: u16,
     icmp: u8,
@@ -45,6 +47,8 @@ struct Datagram<F> {
     /// Length, once the last fragment has arrived.
     len: Option<u32>,
     held: ArrayVec<Packet<F>, HELD_PER_DATAGRAM>,
+    /// Two of its fragments overlap, so that none passes any more (RFC 5722 §4).
+    overlapping: bool,
 }
 
 /// The result of [`Fragments::insert`].
@@ -113,20 +117,25 @@ impl<F> Fragments<F> {
                 ranges: ArrayVec::new(),
                 len: None,
                 held: ArrayVec::new(),
+                overlapping: false,
             }
         });
-        if range.offset == 0 && datagram.first.is_some() {
+        let is_ipv6 = key.0.as_v4().is_none();
+        if range.offset == 0 && datagram.first.is_some() && !is_ipv6 {
             // The identification was reused for another datagram.
             self.held -= datagram.held.len();
             datagram.held.clear();
             datagram.ranges.clear();
             datagram.len = None;
         }
-        if !datagram.add(range) {
+        if datagram.overlapping || !datagram.add(range) {
+            // A fragment within what is there is dropped alone: the network may have doubled it.
+            datagram.overlapping |= is_ipv6 && !datagram.contains(range);
             return InsertOutcome::Invalid(fragment);
         }
         if range.offset == 0 {
             datagram.first = Some(FirstFragment {
+                protocol: fragment.meta.tuple.protocol,
                 src_port: fragment.meta.tuple.src_port,
                 dst_port: fragment.meta.tuple.dst_port,
                 icmp: fragment.meta.tuple.icmp,
@@ -261,6 +270,8 @@ impl<F> Fragments<F> {
 
 impl FirstFragment {
     fn set_ports(self, meta: &mut Meta) {
+        // The headers of later fragments of IPv6 may name others.
+        meta.tuple.protocol = self.protocol;
         meta.tuple.src_port = self.src_port;
         meta.tuple.dst_port = self.dst_port;
         meta.tuple.icmp = self.icmp;
@@ -312,6 +323,11 @@ impl<F> Datagram<F> {
             self.len = Some(end);
         }
         true
+    }
+
+    fn contains(&self, range: FragmentRange) -> bool {
+        let end = range.offset + range.len;
+        self.ranges.iter().any(|&(from, to)| from <= range.offset && end <= to)
     }
 
     fn is_complete(&self) -> bool {

@@ -1,5 +1,6 @@
-//! IP: routes, neighbours, fragments, header options, the rate limit of ICMP errors.
+//! IP: routes, neighbours, states of own addresses, fragments, header options, the rate limit of ICMP errors.
 
+pub mod address_states;
 pub mod fib;
 pub mod fragments;
 pub(crate) mod icmp_rate;

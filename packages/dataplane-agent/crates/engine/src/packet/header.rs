@@ -1,7 +1,7 @@
 //! The header changes of every forwarded packet: time to live and link-layer addresses.
 
 use tollway_wire::checksum::Delta;
-use tollway_wire::{field, ipv4};
+use tollway_wire::{ethernet, field, ipv4, ipv6};
 
 /// Checksum delta of a TTL decrement (RFC 1624).
 const ONE_LESS: Delta = Delta::NONE.replace16(0x0100, 0);
@@ -13,6 +13,21 @@ pub(crate) fn lower_ttl(l3: &mut [u8]) {
     header[ipv4::offset::TTL] = header[ipv4::offset::TTL].wrapping_sub(1);
     let sum = ONE_LESS.apply(field::get16(header, ipv4::offset::CHECKSUM));
     field::put(header, ipv4::offset::CHECKSUM, &sum.to_be_bytes());
+}
+
+/// Decrements the hop limit of an IPv6 packet, which no checksum covers.
+#[inline]
+pub(crate) fn lower_hop_limit(l3: &mut [u8]) {
+    if let Some(limit) = l3.get_mut(ipv6::offset::HOP_LIMIT) {
+        *limit = limit.wrapping_sub(1);
+    }
+}
+
+/// Writes the link-layer header of an IPv6 frame.
+#[inline]
+pub(crate) fn write_ipv6_link(head: &mut [u8], dst: [u8; 6], src: [u8; 6]) {
+    write_link(head, dst, src);
+    field::put(head, ethernet::ADDRESSES, &ethernet::IPV6.to_be_bytes());
 }
 
 /// Writes the link-layer header of an IPv4 frame.

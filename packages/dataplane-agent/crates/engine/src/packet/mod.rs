@@ -63,9 +63,9 @@ pub mod flag {
     pub const FRAGMENT: u32 = 1;
     /// Fragment other than the first: no L4 header.
     pub const LATER_FRAGMENT: u32 = 2;
-    /// The IPv4 header has options.
+    /// The IPv4 header has options, or extension headers follow the IPv6 header.
     pub const OPTIONS: u32 = 4;
-    /// The don't-fragment bit is set.
+    /// The don't-fragment bit is set; of every IPv6 packet.
     pub const DONT_FRAGMENT: u32 = 8;
     /// The link-layer destination was broadcast or multicast.
     pub const LINK_BROADCAST: u32 = 16;
@@ -93,6 +93,8 @@ pub mod flag {
     pub const TRANSLATED: u32 = 32768;
     /// No room in the neighbour table.
     pub const NO_NEIGHBOR: u32 = 131_072;
+    /// An IPv6 packet.
+    pub const IPV6: u32 = 262_144;
     /// Packet of a fasttracked connection with `fasttrack-mode=bypass`: skips the rules, and all queues except those of
     /// the interface.
     pub const BYPASS: u32 = 524_288;
@@ -142,7 +144,7 @@ pub struct Meta {
     pub connection_bytes: u64,
     /// Adjacency of the next hop, or [`NONE`].
     pub adjacency: AdjacencyId,
-    /// Next hop, IPv4 in host order.
+    /// Next hop of an IPv4 packet, host order. That of an IPv6 packet is looked up where it is needed.
     pub next_hop: u32,
     /// Length of the IP packet (of the whole super-frame), bytes.
     pub l3_len: u32,
@@ -162,10 +164,11 @@ pub struct Meta {
     pub routing_mark: Mark,
     /// Queue that takes it.
     pub queue: QueueRef,
-    /// Source before its translation, IPv4 in host order; 0 until a stage has noted it.
+    /// Source before its translation, IPv4 in host order; 0 until a stage has noted it, and for IPv6.
     pub untranslated_src: u32,
-    /// Row of the interface whose TAP it came from; 0 unless `origin` is [`Origin::LocalService`]. It is a row because
-    /// it is passed from worker to worker, and indices change with the configuration.
+    /// Row of the interface whose TAP it came from if `origin` is [`Origin::LocalService`]; of an answer of the router
+    /// itself, the interface that it answers on, which addresses of a link need. It is a row because it is passed from
+    /// worker to worker, and indices change with the configuration.
     pub tap: RowId,
     /// Ingress port; `u16::MAX` unless `origin` is [`Origin::Port`].
     pub in_port: u16,
@@ -261,6 +264,12 @@ impl Default for Meta {
 }
 
 impl Meta {
+    /// Whether it is an IPv6 packet, which `parse` has found.
+    #[inline]
+    pub(crate) fn is_ipv6(&self) -> bool {
+        self.is(flag::IPV6)
+    }
+
     /// Whether any of the bits is set.
     #[inline]
     pub fn is(&self, bits: u32) -> bool {

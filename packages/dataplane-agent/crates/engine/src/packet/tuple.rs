@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use tollway_wire::icmp;
 use tollway_wire::ipv4::ICMP;
+use tollway_wire::ipv6::ICMPV6;
+use tollway_wire::{icmp, icmpv6};
 
 /// An address of either family; IPv4 is held as `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,7 +60,7 @@ pub struct Tuple {
     pub dst_port: u16,
     /// IP protocol number.
     pub protocol: u8,
-    /// For ICMP: [`icmp_kind`] of its messages, so that two hosts can query each other, with several kinds of query,
+    /// For ICMP: [`icmp_kind`] or [`icmpv6_kind`] of its messages, so that two hosts can query each other, with several kinds of query,
     /// with the same identifier. 0 for every other protocol.
     pub icmp: u8,
 }
@@ -74,7 +75,7 @@ impl Tuple {
             src_port: self.dst_port,
             dst_port: self.src_port,
             protocol: self.protocol,
-            icmp: if self.protocol == ICMP { self.icmp ^ ICMP_ANSWER } else { 0 },
+            icmp: if matches!(self.protocol, ICMP | ICMPV6) { self.icmp ^ ICMP_ANSWER } else { 0 },
         }
     }
 }
@@ -99,10 +100,20 @@ pub const fn icmp_kind(icmp_type: u8) -> Option<u8> {
     })
 }
 
+/// Kind of an ICMPv6 query with an identifier (RFC 4443 §4), as [`icmp_kind`] gives it. `None` for all other types.
+#[inline]
+pub const fn icmpv6_kind(icmp_type: u8) -> Option<u8> {
+    match icmp_type {
+        icmpv6::ECHO_REQUEST => Some(0),
+        icmpv6::ECHO_REPLY => Some(ICMP_ANSWER),
+        _ => None,
+    }
+}
+
 /// The worker that owns a flow, `0..workers`. Symmetric: a tuple and its [`Tuple::reversed`] have one
 /// owner. Classic BPF in front of the sockets computes the same function, so keep both in step:
 ///
-/// * ICMP: the identifier;
+/// * ICMP for IPv4: the identifier; ICMPv6: the addresses;
 /// * protocols with ports: `src_port ^ dst_port`, or the addresses if that is 0;
 /// * else the folded addresses, `src ^ dst`, upper half xor lower half.
 ///

@@ -58,12 +58,12 @@ drop_reasons! {
     InterfaceDisabled "interface-disabled" "The port carries no enabled interface.";
     Runt "runt" "Shorter than its headers say.";
     NotForUs "not-for-us" "The destination link-layer address is another station's.";
-    UnknownEthertype "unknown-ethertype" "Neither IPv4 nor ARP.";
+    UnknownEthertype "unknown-ethertype" "Neither IP nor ARP.";
     VlanTagged "vlan-tagged" "Tag of a VLAN that no interface on this one has; a tag that gives only a priority is taken off.";
     Ipv6NotEnabled "ipv6-not-enabled" "IPv6 is not enabled on the interface.";
-    BadIpHeader "bad-ip-header" "IPv4 version, header length or total length is wrong.";
+    BadIpHeader "bad-ip-header" "IP version, header length or total length is wrong.";
     BadIpChecksum "bad-ip-checksum" "The IPv4 header checksum is wrong.";
-    BadIpOptions "bad-ip-options" "The IPv4 options are malformed or ask for source routing.";
+    BadIpOptions "bad-ip-options" "The IPv4 options or IPv6 extension headers are malformed, too many, or ask for source routing.";
     MartianSource "martian-source" "The source address cannot be a sender's.";
     MartianDestination "martian-destination" "The destination address cannot be a receiver's.";
     BadL4Header "bad-l4-header" "The transport header is truncated or malformed.";
@@ -71,6 +71,9 @@ drop_reasons! {
     BadArp "bad-arp" "Malformed ARP packet.";
     ArpConsumed "arp-consumed" "ARP packet that has been dealt with.";
     ArpIgnored "arp-ignored" "ARP packet that concerns another station, or ARP is disabled on the interface.";
+    BadNd "bad-nd" "Malformed message of neighbour discovery, or not from this link.";
+    NdConsumed "nd-consumed" "Message of neighbour discovery that has been dealt with.";
+    NdIgnored "nd-ignored" "Message of neighbour discovery that concerns another station, or that a router does not follow.";
     FragmentInvalid "fragment-invalid" "Fragment that overlaps another one or exceeds a datagram.";
     FragmentTimeout "fragment-timeout" "Fragments whose first one did not come in time.";
     FragmentLimit "fragment-limit" "Too many fragments waiting for the first one.";
@@ -82,6 +85,7 @@ drop_reasons! {
     UnreachableRoute "unreachable-route" "The route is of type unreachable.";
     ProhibitRoute "prohibit-route" "The route is of type prohibit.";
     DirectedBroadcast "directed-broadcast" "Broadcast for a network behind another interface.";
+    BeyondScope "beyond-scope" "A link-local address does not leave its link.";
     TtlExceeded "ttl-exceeded" "The time to live ran out.";
     FragmentationNeeded "fragmentation-needed" "Larger than the MTU and must not be fragmented.";
     FilterDrop "filter-drop" "A firewall rule dropped it.";
@@ -90,7 +94,7 @@ drop_reasons! {
     NatNoAddress "nat-no-address" "The interface has no address to masquerade with or to redirect to.";
     IcmpRedirect "icmp-redirect" "ICMP redirect about a translated connection: its gateway is of the network on the other side.";
     ConnectionGone "connection-gone" "Its connection ended while the packet was on its way, or as it leaves by another interface now.";
-    NeighborFailed "neighbor-failed" "The next hop does not answer ARP.";
+    NeighborFailed "neighbor-failed" "The next hop does not answer ARP or neighbour solicitations.";
     NeighborQueueFull "neighbor-queue-full" "Too many packets waiting for the next hop's address.";
     NeighborTableFull "neighbor-table-full" "No room for another neighbour.";
     OutInterfaceDown "out-interface-down" "The interface to leave by is disabled or has no carrier.";

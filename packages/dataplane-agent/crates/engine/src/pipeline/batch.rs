@@ -175,7 +175,7 @@ impl<F: Frame> Batch<F> {
                 Meta { in_port: port, flags: flag::STEERED, handovers: 1, ..Meta::default() }
             }
             HandoverContents::Parsed(parsed) => {
-                let mut meta = parsed.meta();
+                let mut meta = parsed.meta(packet.frame.head());
                 match parsed.purpose {
                     HandoverPurpose::Flow => {}
                     HandoverPurpose::Queue(handover) => {

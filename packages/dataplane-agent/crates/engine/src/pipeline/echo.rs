@@ -1,12 +1,14 @@
-//! Answers echo requests for the router itself (RFC 792).
+//! Answers echo requests for the router itself (RFC 792, RFC 4443 §4.2).
 
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4};
 
 use crate::packet::frame::Frame;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, Packet, flag};
-use crate::pipeline::icmp::TTL;
+use crate::pipeline::icmp::{TTL, row_of_ingress};
+use crate::pipeline::ipv6_icmp;
 use crate::pipeline::state::WorkerState;
+use crate::snapshot::Snapshot;
 
 /// Turns the frame of an echo request into the reply and ends the request. The caller passes the reply through the
 /// stages in a further pass.
@@ -14,6 +16,9 @@ pub(crate) fn answer<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F
     let ident = state.next_ident();
     let answered = packet.frame.as_mut().is_some_and(|frame| {
         let l3 = frame.head_mut().get_mut(ethernet::HEADER..).unwrap_or_default();
+        if field::get8(l3, 0) >> 4 == 6 {
+            return ipv6_icmp::make_echo_reply(l3);
+        }
         let header = ipv4::Packet::new_checked(&mut *l3).map(|ip| (ip.header_len(), ip.total_len()));
         let Ok((header, total)) = header else { return false };
         l3.get_mut(..usize::from(total)).is_some_and(|l3| make_echo_reply(l3, header, ident))
@@ -57,9 +62,10 @@ fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool {
     true
 }
 
-/// Meta of an echo reply made from a request.
-pub(crate) fn echo_meta() -> Meta {
+/// Meta of an echo reply made from a request with this metadata.
+pub(crate) fn echo_meta(snapshot: &Snapshot, request: &Meta) -> Meta {
     Meta {
+        tap: row_of_ingress(snapshot, request),
         hook: Hook::Output,
         origin: Origin::Generated,
         flags: flag::SLOW,

@@ -1,6 +1,7 @@
 //! The hand-over of a packet from one worker to another: its frame, and the metadata that go with it.
 
 use tollway_config::dataplane::{Mark, PortRange, RowId};
+use tollway_wire::{field, ipv6};
 
 use crate::flow::nat::NatTarget;
 use crate::ids::{PortId, QueueRef, QueueRefKind};
@@ -187,7 +188,7 @@ pub(crate) enum HandoverPurpose {
 /// packet is handed over either before any decision, or with its decisions in `HandoverPurpose`.
 #[derive(Debug, Clone, Copy)]
 pub struct HandoverMeta {
-    /// Source and destination, IPv4 in host order: other packets are not handed over.
+    /// Source and destination of an IPv4 packet, in host order. Those of an IPv6 packet are read from its frame again.
     addresses: (u32, u32),
     ports: (u16, u16),
     flags: u32,
@@ -253,11 +254,16 @@ impl HandoverMeta {
         Tuple { src, dst, src_port, dst_port, protocol: self.protocol, icmp: self.icmp }
     }
 
-    /// The metadata that the packet had after the stage `fragment`.
+    /// The metadata that the packet had after the stage `fragment`; `head` is the front of its frame.
     #[inline]
-    pub(super) fn meta(&self) -> Meta {
+    pub(super) fn meta(&self, head: &[u8]) -> Meta {
+        let mut tuple = self.tuple();
+        if self.flags & flag::IPV6 != 0 {
+            let address = |at: usize| Addr(field::get128(head, usize::from(self.l3) + at));
+            (tuple.src, tuple.dst) = (address(ipv6::offset::SRC), address(ipv6::offset::DST));
+        }
         Meta {
-            tuple: self.tuple(),
+            tuple,
             flags: self.flags | flag::HANDED_OVER,
             l3_len: self.l3_len,
             segments: self.segments,

@@ -1,11 +1,12 @@
-//! ICMP packets of the router itself: errors (RFC 792, RFC 1812 §4.3).
+//! ICMP packets of the router itself: errors (RFC 792, RFC 1812 §4.3), and which error of ICMPv6 says the same.
 
-use tollway_config::dataplane::ConnectionState;
-use tollway_wire::{ethernet, icmp, ipv4};
+use tollway_config::dataplane::{ConnectionState, RowId};
+use tollway_wire::{ethernet, icmp, icmpv6, ipv4};
 
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
+use crate::pipeline::ipv6_icmp::{self, Icmpv6Error};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -40,9 +41,27 @@ impl IcmpError {
     pub const HOST: Self = Self::unreachable(1);
     /// Communication administratively prohibited (RFC 1812 §5.2.7.1).
     pub const PROHIBITED: Self = Self::unreachable(13);
+    /// The source address does not leave its link (RFC 4443 §3.1): type and code of ICMPv6, as IPv4 has no such error.
+    pub const BEYOND_SCOPE: Self =
+        Self { icmp_type: icmpv6::UNREACHABLE, code: icmpv6::unreachable::BEYOND_SCOPE, mtu: 0 };
     /// The packet is larger than the MTU of the next link (fragmentation needed).
     pub const fn too_big(mtu: u16) -> Self {
         Self { icmp_type: icmp::UNREACHABLE, code: icmp::FRAGMENTATION_NEEDED, mtu }
+    }
+
+    /// The error of ICMPv6 that says the same (RFC 7915 §4.2 has most of them).
+    fn of_ipv6(self) -> Icmpv6Error {
+        use icmpv6::unreachable;
+        let (icmp_type, code, parameter) = match (self.icmp_type, self.code) {
+            (icmp::TIME_EXCEEDED, _) => (icmpv6::TIME_EXCEEDED, 0, 0),
+            (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED) => (icmpv6::PACKET_TOO_BIG, 0, self.mtu.into()),
+            (icmp::UNREACHABLE, 0) => (icmpv6::UNREACHABLE, unreachable::NO_ROUTE, 0),
+            (icmp::UNREACHABLE, 1) => (icmpv6::UNREACHABLE, unreachable::ADDRESS, 0),
+            (icmp::UNREACHABLE, 2 | 3) => (icmpv6::UNREACHABLE, unreachable::PORT, 0),
+            (icmp::UNREACHABLE, _) => (icmpv6::UNREACHABLE, unreachable::PROHIBITED, 0),
+            (icmp_type, code) => (icmp_type, code, 0),
+        };
+        Icmpv6Error { icmp_type, code, parameter }
     }
 }
 
@@ -111,10 +130,24 @@ pub(crate) fn send_error<F: Frame, S: FrameSource<F>>(
 ) {
     let Some(packet) = batch.packets.get(index) else { return };
     let Some(frame) = &packet.frame else { return };
-    if let Some((frame, meta)) = build_error(snapshot, state, &packet.meta, frame.head(), error, source) {
+    let built = if packet.meta.is_ipv6() {
+        let (meta, error) = (&packet.meta, error.of_ipv6());
+        let answer = Meta { tap: row_of_ingress(snapshot, meta), ..answer_meta(meta) };
+        ipv6_icmp::build_error(snapshot, state, meta, frame.head(), error, source)
+            .map(|frame| (frame, answer))
+    } else {
+        build_error(snapshot, state, &packet.meta, frame.head(), error, source)
+    };
+    if let Some((frame, meta)) = built {
         state.generated += 1;
         batch.push_generated(frame, meta);
     }
+}
+
+/// Row of the interface that a packet came in on; 0 for none.
+pub(crate) fn row_of_ingress(snapshot: &Snapshot, meta: &Meta) -> RowId {
+    let row = snapshot.interface(meta.in_interface).map(|interface| interface.row);
+    row.unwrap_or(meta.tap)
 }
 
 /// The frame of an ICMP error about a packet with this front.

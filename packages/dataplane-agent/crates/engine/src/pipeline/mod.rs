@@ -23,7 +23,9 @@ pub(crate) mod prefetch;
 pub(crate) mod transport_checksum;
 
 pub(crate) mod cached_validity;
+pub(crate) mod fragment_header;
 pub(crate) mod fragment_out;
+pub(crate) mod ipv6_stateless;
 pub(crate) mod next_hop;
 pub(crate) mod out_of_order;
 pub(crate) mod revalidate;
@@ -32,10 +34,16 @@ pub(crate) mod translate;
 mod untag;
 
 // Packets of the router's own.
+pub(crate) mod ipv6_icmp;
+
+pub(crate) mod discovery;
 pub(crate) mod icmp;
 
 pub(crate) mod echo;
 pub(crate) mod tcp_reset;
+
+// The routes of IPv6, whose errors are the router's own packets.
+pub(crate) mod ipv6_route;
 
 // Rules, and the loop of the slow path.
 pub(crate) mod rules;
@@ -156,7 +164,7 @@ macro_rules! stages {
 }
 
 stages! {
-    Parse parse EveryPass Networking "Checks Ethernet, IPv4 and transport headers, and reads what the other stages need."
+    Parse parse EveryPass Networking "Checks Ethernet, IP and transport headers, and reads what the other stages need."
         [InterfaceDisabled Runt NotForUs UnknownEthertype VlanTagged Ipv6NotEnabled BadIpHeader
          BadIpChecksum BadIpOptions MartianSource MartianDestination BadL4Header FragmentInvalid];
     Arp arp EveryPass Networking "Learns link-layer addresses and answers for the router's own and for published ones."
@@ -173,7 +181,7 @@ stages! {
         [IcmpRedirect NatExhausted NatNoAddress];
     Route route SlowPath Networking "Decides between the router itself, an interface and a next hop, or nothing."
         [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute
-         OutInterfaceDown ReversePath];
+         OutInterfaceDown ReversePath BeyondScope];
     Ttl ttl SlowPath Networking "Ends packets whose time to live runs out, or that are too long and must not be fragmented."
         [TtlExceeded FragmentationNeeded];
     Mangle mangle SlowPath Firewall "Evaluates the rules of mangle's chain input, forward or output."
@@ -188,8 +196,8 @@ stages! {
         [];
     Install install SlowPath Networking "Confirms the connection, finds the next hop's address, writes the flow cache."
         [NatExhausted];
-    Local local SlowPath Networking "Answers echo requests and delivers what is for the router itself."
-        [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered OutInterfaceDown];
+    Local local SlowPath Networking "Answers echo requests and neighbour solicitations, and delivers what is for the router itself."
+        [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered OutInterfaceDown BadNd NdConsumed NdIgnored];
     Emit emit EveryPass Networking "Writes the new headers; holds packets while the next hop is asked for; fragments long ones."
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
          NoFrame NoHeadroom];

@@ -153,7 +153,7 @@ fn bind_by_rules<F: Frame>(
     let Packet { meta, vnet, .. } = packet;
     let mut target = None;
     if let Some(start) =
-        snapshot.start(TableKind::Nat, Hook::Prerouting).filter(|_| meta.origin == Origin::Port)
+        snapshot.start_for(meta, TableKind::Nat, Hook::Prerouting).filter(|_| meta.origin == Origin::Port)
         && let Some(rule) = deciding_rule(snapshot, state, meta, vnet, head(packet), start, Hook::Prerouting)
     {
         let interface = snapshot.interface(meta.in_interface);
@@ -222,7 +222,7 @@ fn ask_srcnat<F: Frame>(
     // The sender has no address yet (DHCP): no rule may translate it.
     let unspecified = meta.tuple.src.as_v4() == Some(0);
     let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !unspecified;
-    let Some(start) = snapshot.start(TableKind::Nat, Hook::Postrouting).filter(|_| asks) else {
+    let Some(start) = snapshot.start_for(meta, TableKind::Nat, Hook::Postrouting).filter(|_| asks) else {
         return Ok(());
     };
     let Some(rule) = deciding_rule(snapshot, state, meta, vnet, head(packet), start, Hook::Postrouting)

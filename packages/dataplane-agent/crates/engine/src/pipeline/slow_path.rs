@@ -11,9 +11,9 @@ use super::icmp::{IcmpError, send_error};
 use super::state::WorkerState;
 use super::tcp_reset::send_reset;
 use crate::ids::PortId;
-use crate::packet::Packet;
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::verdict::DropReason;
+use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Meta, Packet};
 use crate::snapshot::Snapshot;
 
 /// A pass of a batch through the stages.
@@ -52,6 +52,8 @@ pub(crate) enum StageOutcome<F> {
     Reject(RejectWith),
     /// The packet was an echo request; this is the reply.
     Reply(F),
+    /// The packet was a message that the router answers on its link: this is the answer, complete, for this port.
+    Transmit(F, PortId),
     /// The packet is complete but too long: it leaves by this port in fragments.
     Fragment(PortId),
 }
@@ -76,7 +78,14 @@ pub(crate) fn each_slow<F: Frame, S: FrameSource<F>>(
                 batch.drop(state, index, reason);
             }
             StageOutcome::Reject(with) => reject(snapshot, state, batch, index, with, source),
-            StageOutcome::Reply(reply) => batch.push_generated(reply, echo_meta()),
+            StageOutcome::Reply(reply) => {
+                let meta = echo_meta(snapshot, &packet.meta);
+                batch.push_generated(reply, meta);
+            }
+            StageOutcome::Transmit(frame, port) => {
+                state.generated += 1;
+                batch.push_generated(frame, Meta { verdict: Verdict::Tx(port), ..Meta::default() });
+            }
             StageOutcome::Fragment(port) => {
                 if let Some(out) = snapshot.interface(packet.meta.out_interface) {
                     fragment(state, batch, index, out, port, source);

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use tollway_config::dataplane::RowId;
+
 use crate::firewall::rules::{Evaluation, OutcomeValidity, Position};
 use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::ConnectionTable;
 use crate::flow::paths::Paths;
 use crate::ids::{AdjacencyId, NONE};
+use crate::ip::fib::Address;
 use crate::ip::fragments::Fragments;
+use crate::ip::neighbor::NeighborRequest;
 use crate::ip::neighbor::hold::Holds;
-use crate::ip::neighbor::{ArpRequest, NeighborKey};
 use crate::observe::trace::Tracer;
 use crate::packet::count::Count;
 use crate::packet::slow_reason::{SLOW_REASONS, SlowReason};
@@ -50,7 +53,9 @@ pub struct WorkerState<F> {
     /// Queues that this worker owns, and the packets in them.
     pub(crate) queues: Queues<F>,
     /// Adjacencies of next hops that were looked up in the current epoch.
-    pub(crate) adjacencies: AdjacencyCache,
+    pub(crate) adjacencies: AdjacencyCache<u32>,
+    /// Those of IPv6.
+    pub(crate) adjacencies6: AdjacencyCache<u128>,
     /// Resume points of this generation. The number of a resume point is its index here plus one.
     pub(crate) resumes: Vec<Position>,
     /// Validities of the outcomes of this batch, for `install`.
@@ -65,8 +70,8 @@ pub struct WorkerState<F> {
     pub(crate) trace: Option<Box<Tracer>>,
     /// Number of the packet traced last.
     pub(crate) trace_serial: u32,
-    /// ARP requests that `emit` is to send.
-    pub(crate) solicits: Vec<ArpRequest>,
+    /// ARP requests and neighbour solicitations that `emit` is to send.
+    pub(crate) solicits: Vec<NeighborRequest>,
     /// The batch has ARP packets.
     pub(crate) arp_pending: bool,
     /// The batch has fragments.
@@ -144,6 +149,7 @@ impl<F> WorkerState<F> {
         if self.cache_epoch.follow(&self.shared.change_counters) {
             // Cached adjacencies are not valid longer than cached actions.
             self.adjacencies = AdjacencyCache::default();
+            self.adjacencies6 = AdjacencyCache::default();
         }
     }
 
@@ -181,31 +187,32 @@ impl<F> WorkerState<F> {
 
 const NEXT_HOPS: usize = 1024;
 
-/// The worker's cache of the adjacencies of next hops, so that the shared table is locked only for the first packet to
-/// a next hop.
+/// The worker's cache of the adjacencies of next hops of a family, by interface row and address, so that the shared
+/// table is locked only for the first packet to a next hop.
 #[derive(Debug)]
-pub struct AdjacencyCache(Box<[(NeighborKey, AdjacencyId)]>);
+pub struct AdjacencyCache<A>(Box<[((RowId, A), AdjacencyId)]>);
 
-impl Default for AdjacencyCache {
+impl<A: Address> Default for AdjacencyCache<A> {
     fn default() -> Self {
-        Self(vec![((0, 0), NONE); NEXT_HOPS].into())
+        Self(vec![((0, A::default()), NONE); NEXT_HOPS].into())
     }
 }
 
-impl AdjacencyCache {
-    fn place(key: NeighborKey) -> usize {
-        let mixed = (u64::from(key.0) << 32 | u64::from(key.1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+impl<A: Address> AdjacencyCache<A> {
+    #[inline]
+    fn place(key: (RowId, A)) -> usize {
+        let mixed = (u64::from(key.0) << 32 | u64::from(key.1.folded())).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as usize % NEXT_HOPS
     }
 
     /// Adjacency of a next hop, if it is cached.
     #[inline]
-    pub fn get(&self, key: NeighborKey) -> Option<AdjacencyId> {
+    pub fn get(&self, key: (RowId, A)) -> Option<AdjacencyId> {
         self.0.get(Self::place(key)).filter(|(known, id)| *known == key && *id != NONE).map(|(_, id)| *id)
     }
 
     /// Caches an adjacency.
-    pub fn put(&mut self, key: NeighborKey, id: AdjacencyId) {
+    pub fn put(&mut self, key: (RowId, A), id: AdjacencyId) {
         if let Some(slot) = self.0.get_mut(Self::place(key)) {
             *slot = (key, id);
         }

@@ -10,6 +10,7 @@ use crate::packet::slow_reason::SlowReason;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::batch::Batch;
+use crate::pipeline::ipv6_stateless;
 use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Context;
 use crate::snapshot::{Interface, Snapshot};
@@ -32,7 +33,11 @@ pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, bat
         if plain {
             let mut touched = 0;
             for packet in batch.packets.get(first..end).unwrap_or_default() {
-                touched ^= packet.meta.tuple.dst.as_v4().map_or(0, |dst| snapshot.fib().touch(dst));
+                let dst = packet.meta.tuple.dst;
+                touched ^= match dst.as_v4() {
+                    Some(dst) => snapshot.fib().touch(dst),
+                    None => snapshot.fib6().touch(dst.0),
+                };
             }
             std::hint::black_box(touched);
         }
@@ -67,7 +72,7 @@ fn forward<F: Frame>(
         return Err(slow_by_headers(snapshot, meta));
     }
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
-        return Err(SlowReason::NotRoutable);
+        return ipv6_stateless::forward(snapshot, state, packet);
     };
     let (out, next_hop, port) = plain_route(snapshot, src, dst)?;
     if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {

@@ -13,6 +13,7 @@ use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::Stage;
+use crate::pipeline::next_hop::ipv6_next_hop;
 use crate::pipeline::state::WorkerState;
 use crate::qos::forest::RowPart;
 use crate::snapshot::Snapshot;
@@ -89,7 +90,10 @@ pub(super) fn decision<F: Frame>(
         Stage::Route if asked => {
             let sought = meta.tuple.dst.as_v4().filter(|dst| has_looked_up(meta, *dst));
             rows.extend(sought.and_then(|dst| snapshot.fib().row_of(dst)));
-            ended.or_else(|| routed(meta))
+            if meta.is_ipv6() && !meta.is(flag::BROADCAST) {
+                rows.extend(snapshot.fib6().row_of(meta.tuple.dst.0));
+            }
+            ended.or_else(|| routed(snapshot, meta))
         }
         Stage::Ttl if asked => {
             let forwarded = meta.hook == Hook::Forward;
@@ -112,7 +116,7 @@ pub(super) fn decision<F: Frame>(
             if meta.is(flag::BYPASS) {
                 return Some(Decision::Bypassed);
             }
-            if snapshot.start(TableKind::Filter, meta.hook).is_none() {
+            if snapshot.start_for(meta, TableKind::Filter, meta.hook).is_none() {
                 return ended;
             }
             rows.extend(new_rows(state, seen, meta));
@@ -232,14 +236,17 @@ fn has_looked_up(meta: &Meta, dst: u32) -> bool {
     !is_group(dst) && !BEFORE.iter().any(|reason| meta.verdict == Verdict::Drop(*reason))
 }
 
-fn routed(meta: &Meta) -> Option<Decision> {
+fn routed(snapshot: &Snapshot, meta: &Meta) -> Option<Decision> {
     if meta.is(flag::BROADCAST) {
         return Some(Decision::ToAll);
     }
     if meta.is(flag::TO_ROUTER) {
         return Some(Decision::ToRouter);
     }
-    let next_hop = Addr::v4(meta.next_hop);
+    let next_hop = match meta.is_ipv6() {
+        true => Addr(ipv6_next_hop(snapshot, meta)),
+        false => Addr::v4(meta.next_hop),
+    };
     Some(Decision::Routed { next_hop, direct: next_hop == meta.tuple.dst })
 }
 

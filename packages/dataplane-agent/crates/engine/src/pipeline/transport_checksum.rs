@@ -1,6 +1,6 @@
 //! Verifies the transport checksum of packets that change the state of a connection.
 
-use tollway_wire::{checksum, field, ipv4, tcp, udp};
+use tollway_wire::{checksum, field, ipv4, ipv6, tcp, udp};
 
 use crate::ids::NO_ENTRY;
 use crate::packet::frame::Frame;
@@ -16,7 +16,7 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     let checksum_unknown = meta.is(flag::FRAGMENT) || vnet.needs_csum || vnet.data_valid;
     let matters = match meta.tuple.protocol {
         ipv4::TCP => meta.tcp_flags_or_icmp_type & tcp::flag::CONTROL != 0,
-        ipv4::UDP | ipv4::ICMP => meta.entry == NO_ENTRY,
+        ipv4::UDP | ipv4::ICMP | ipv6::ICMPV6 => meta.entry == NO_ENTRY,
         _ => false,
     };
     if !matters || checksum_unknown {
@@ -28,6 +28,9 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
     let ip: Option<&[u8; ipv4::HEADER]> = head.get(l3..).and_then(|rest| rest.first_chunk());
     // The payload of a long packet is not contiguous.
     let (Some(mut transport), Some(ip)) = (transport, ip) else { return true };
+    if meta.is_ipv6() {
+        return is_intact_over_ipv6(meta.tuple.protocol, head.get(l3..).unwrap_or_default(), transport);
+    }
     if meta.tuple.protocol == ipv4::ICMP {
         return checksum::sum(transport) == u16::MAX;
     }
@@ -46,4 +49,19 @@ pub(crate) fn is_intact<F: Frame>(packet: &Packet<F>) -> bool {
         Err(_) => checksum::sum(transport),
     };
     checksum::add(checksum::pseudo_v4(src, dst, meta.tuple.protocol, len), sum) == u16::MAX
+}
+
+/// Whether the checksum of a whole transport packet is right. `packet` begins with the IPv6 header. There is no UDP
+/// without checksum (RFC 8200 §8.1).
+#[cold]
+fn is_intact_over_ipv6(protocol: u8, packet: &[u8], transport: &[u8]) -> bool {
+    let [src, dst] = [ipv6::offset::SRC, ipv6::offset::DST].map(|at| field::get128(packet, at));
+    let claimed = match protocol {
+        ipv4::ICMP => return true,
+        ipv4::UDP => usize::from(field::get16(transport, udp::LENGTH)),
+        _ => transport.len(),
+    };
+    let transport = transport.get(..claimed).unwrap_or(transport);
+    let pseudo = checksum::pseudo_v6(src, dst, protocol, transport.len() as u32);
+    checksum::add(pseudo, checksum::sum(transport)) == u16::MAX
 }

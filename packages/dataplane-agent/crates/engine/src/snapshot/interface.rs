@@ -1,15 +1,18 @@
 //! Interfaces and links of a snapshot, and the neighbours that are configured on them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use tollway_config::dataplane::{ArpMode, DataplaneConfig, InterfaceKind, MAX_VLAN_TAGS, RowId};
 
+use super::ipv6::InterfaceIpv6;
 use super::links::{Encapsulation, Encapsulations, LinkIds, Tag, VlanTable};
 use crate::error::BuildError;
 use crate::ids::{LinkId, NO_INTERFACE, NO_LINK, PortId};
 use crate::interface::InterfaceMap;
 use crate::ip::mask;
 use crate::ip::neighbor::StaticNeighbor;
+use crate::packet::tuple::Addr;
 
 /// Properties of a port that are not part of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub struct Interface {
     pub networks: Vec<(u32, u8)>,
     /// Addresses of other stations that the router answers ARP for.
     pub published: Vec<u32>,
+    /// IPv6; `None` without an address of it.
+    pub ipv6: Option<InterfaceIpv6>,
 }
 
 impl Interface {
@@ -165,6 +170,7 @@ pub(super) fn build_interfaces(
             addresses: Vec::new(),
             networks: Vec::new(),
             published: Vec::new(),
+            ipv6: None,
         });
     }
     let (tags, encapsulations) = stack_vlans(config, first, &ids, &mut interfaces)?;
@@ -276,13 +282,18 @@ pub(super) fn build_static_neighbors(
             let message = format!("interface row {} does not exist", neighbor.interface);
             return Err(BuildError::row(neighbor.row, message));
         };
-        let key = (interface.row, neighbor.address.to_bits());
+        let key = (interface.row, Addr::from(neighbor.address));
         if neighbors.iter().any(|other| other.key == key) {
             let message = format!("address {} has another entry on the same interface", neighbor.address);
             return Err(BuildError::row(neighbor.row, message));
         }
-        if neighbor.published {
-            interface.published.push(neighbor.address.to_bits());
+        match neighbor.address {
+            IpAddr::V4(address) if neighbor.published => interface.published.push(address.to_bits()),
+            IpAddr::V6(address) if neighbor.published => {
+                let message = format!("published: expected no for {address}, an address of IPv6");
+                return Err(BuildError::row(neighbor.row, message));
+            }
+            IpAddr::V4(_) | IpAddr::V6(_) => {}
         }
         neighbors.push(StaticNeighbor { key, row: neighbor.row, mac });
     }

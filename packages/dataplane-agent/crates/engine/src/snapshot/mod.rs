@@ -1,12 +1,16 @@
 //! The compiled configuration: immutable, built outside the workers, and replaced as a whole.
 
 mod interface;
+mod ipv6;
+mod ipv6_addresses;
 mod links;
 mod view;
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::{Action, Chain, DataplaneConfig, IpSettings, RowId, TrackingMode};
+use tollway_config::dataplane::{
+    Action, Chain, DataplaneConfig, InterfaceAddress, IpSettings, Route, RowId, TrackingMode,
+};
 
 pub use crate::error::BuildError;
 use crate::firewall::address_set::Contents;
@@ -14,7 +18,7 @@ use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::{AddressLists, Position, RuleTable, TableKind};
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
-use crate::ip::fib::{CheckedRoute, Fib};
+use crate::ip::fib::{Address, CheckedRoute, Fib, Fib6, Table};
 use crate::ip::neighbor::StaticNeighbor;
 use crate::packet::Hook;
 use crate::qos::classify::QueueTable;
@@ -22,6 +26,8 @@ use crate::qos::forest::Forest;
 
 use interface::{Built, add_networks, build_interfaces, build_static_neighbors, same_numbers};
 pub use interface::{Interface, Port, PortFacts};
+pub use ipv6::{InterfaceIpv6, OwnAddress};
+use ipv6_addresses::{add_ipv6, addresses_with_identifiers};
 use links::LinkIds;
 pub use links::{Encapsulation, Encapsulations, VlanTable};
 
@@ -51,8 +57,10 @@ impl Hooks {
 /// A part of the configuration that snapshots share when it did not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotPart {
-    /// The routes.
+    /// The routes of IPv4.
     Routes,
+    /// The routes of IPv6.
+    Ipv6Routes,
     /// Configured entries of address lists.
     AddressLists,
     /// `/ip/firewall/filter`.
@@ -67,8 +75,15 @@ pub enum SnapshotPart {
 
 impl SnapshotPart {
     /// Every part.
-    pub const ALL: [Self; 6] =
-        [Self::Routes, Self::AddressLists, Self::Filter, Self::Nat, Self::Mangle, Self::Queues];
+    pub const ALL: [Self; 7] = [
+        Self::Routes,
+        Self::Ipv6Routes,
+        Self::AddressLists,
+        Self::Filter,
+        Self::Nat,
+        Self::Mangle,
+        Self::Queues,
+    ];
 }
 
 /// Everything the stages look up, for one generation of the configuration.
@@ -93,6 +108,9 @@ pub struct Snapshot {
     /// Tags of sent frames.
     encapsulations: Arc<Encapsulations>,
     fib: Arc<Fib>,
+    fib6: Arc<Fib6>,
+    /// Addresses of IPv6, with those that are made from link-layer addresses.
+    addresses6: Vec<InterfaceAddress>,
     lists: Arc<AddressLists>,
     list_contents: Arc<Contents>,
     /// `/ip/firewall/filter`.
@@ -136,9 +154,18 @@ pub struct Basis<'a> {
 pub struct Rebuilt {
     /// The new snapshot.
     pub snapshot: Snapshot,
-    /// Configured routes that are to replace those in the table that both share; see
+    /// Configured routes that are to replace those in tables that both share; see
     /// [`Shared::take_over_routes`](crate::shared::Shared::take_over_routes).
-    pub routes: Option<Vec<CheckedRoute>>,
+    pub routes: ChangedRoutes,
+}
+
+/// Configured routes by family; `None` where a table stays as it is or is new.
+#[derive(Debug, Clone, Default)]
+pub struct ChangedRoutes {
+    /// Routes of IPv4.
+    pub v4: Option<Vec<CheckedRoute>>,
+    /// Routes of IPv6.
+    pub v6: Option<Vec<CheckedRoute<u128>>>,
 }
 
 /// Number of deep blocks without routes from which on a commit that changes routes builds a new table.
@@ -203,11 +230,21 @@ impl Snapshot {
         let map = InterfaceMap::new(&config.interfaces)?;
         let Built { mut interfaces, links, ids, vlans, encapsulations } =
             build_interfaces(config, ports, link_ids)?;
-        let (fib, routes) = build_routes(config, &map, &interfaces, basis)?;
+        let known = basis.map(|basis| (&basis.snapshot.fib, &*basis.config.addresses));
+        let (fib, v4) = build_routes(config, &config.addresses, &map, &interfaces, basis.zip(known))?;
+        let addresses6 = if config.settings.ipv6.disable_ipv6 {
+            Vec::new()
+        } else {
+            addresses_with_identifiers(config, &map, &interfaces)?
+        };
+        let known = basis.map(|basis| (&basis.snapshot.fib6, &*basis.snapshot.addresses6));
+        let (fib6, v6) = build_routes(config, &addresses6, &map, &interfaces, basis.zip(known))?;
+        let routes = ChangedRoutes { v4, v6 };
         for (index, interface) in interfaces.iter_mut().enumerate() {
             interface.addresses = fib.addresses(index as u16).to_vec();
         }
         add_networks(config, &map, &mut interfaces);
+        add_ipv6(&addresses6, &map, &mut interfaces);
         let static_neighbors = build_static_neighbors(config, &map, &mut interfaces)?;
         let (lists, list_contents) = build_lists(config, basis)?;
         // Compiled rules refer to the lists, and to interfaces by number.
@@ -270,6 +307,8 @@ impl Snapshot {
             vlans,
             encapsulations: Arc::new(encapsulations),
             fib,
+            fib6,
+            addresses6,
             lists,
             list_contents,
             rule_rows,
@@ -330,6 +369,7 @@ impl Snapshot {
     pub fn shares(&self, part: SnapshotPart, other: &Snapshot) -> bool {
         match part {
             SnapshotPart::Routes => Arc::ptr_eq(&self.fib, &other.fib),
+            SnapshotPart::Ipv6Routes => Arc::ptr_eq(&self.fib6, &other.fib6),
             SnapshotPart::AddressLists => Arc::ptr_eq(&self.list_contents, &other.list_contents),
             SnapshotPart::Filter => Arc::ptr_eq(&self.filter, &other.filter),
             SnapshotPart::Nat => Arc::ptr_eq(&self.nat, &other.nat),
@@ -367,24 +407,27 @@ fn build_lists(
     Ok((names, Arc::new(contents)))
 }
 
-/// Builds the routes. If interfaces and addresses have not changed, returns the former table, and the configured routes
+/// Builds the routes of a family. If interfaces and addresses have not changed, returns the former table, and the configured routes
 /// that are to replace those in it if these have changed; otherwise returns a new table.
-fn build_routes(
+fn build_routes<A: Address>(
     config: &DataplaneConfig,
+    addresses: &[InterfaceAddress],
     map: &InterfaceMap,
     interfaces: &[Interface],
-    basis: Option<Basis<'_>>,
-) -> Result<(Arc<Fib>, Option<Vec<CheckedRoute>>), BuildError> {
+    basis: Option<(Basis<'_>, FormerTable<'_, A>)>,
+) -> Result<BuiltRoutes<A>, BuildError> {
     let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
-    let stays = |basis: &Basis<'_>| {
+    let stays = |(basis, (_, before)): &(Basis<'_>, FormerTable<'_, A>)| {
         let states = |interfaces: &[Interface]| -> Vec<_> {
             interfaces.iter().map(|interface| (interface.row, interface.enabled, interface.up)).collect()
         };
-        basis.config.addresses == config.addresses && states(&basis.snapshot.interfaces) == states(interfaces)
+        let of_family = |address: &&InterfaceAddress| A::of(address.address).is_some();
+        before.iter().filter(of_family).eq(addresses.iter().filter(of_family))
+            && states(&basis.snapshot.interfaces) == states(interfaces)
     };
-    if let Some(basis) = basis.filter(stays) {
-        let fib = &basis.snapshot.fib;
-        if basis.config.routes == config.routes {
+    if let Some((basis, (fib, _))) = basis.filter(stays) {
+        let of_family = |route: &&Route| A::of(route.destination).is_some();
+        if basis.config.routes.iter().filter(of_family).eq(config.routes.iter().filter(of_family)) {
             return Ok((Arc::clone(fib), None));
         }
         let few = fib.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
@@ -395,8 +438,14 @@ fn build_routes(
             }
         }
     }
-    Ok((Arc::new(Fib::build(config, map, &running)?), None))
+    Ok((Arc::new(Table::build_with(config, addresses, map, &running)?), None))
 }
+
+/// A table, and configured routes that are to replace those in it.
+type BuiltRoutes<A> = (Arc<Table<A>>, Option<Vec<CheckedRoute<A>>>);
+
+/// The table of the snapshot before, and the addresses that it was built with.
+type FormerTable<'a, A> = (&'a Arc<Table<A>>, &'a [InterfaceAddress]);
 
 /// Whether two configurations differ in anything but their routes.
 fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter};
 
-use super::{Encapsulations, Interface, Port, Snapshot};
+use super::{Encapsulations, Interface, OwnAddress, Port, Snapshot};
 use crate::firewall::address_set::Contents;
 use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::{AddressLists, Position, RuleTable, TableKind};
 use crate::ids::LinkId;
-use crate::ip::fib::{Fib, Lookup};
+use crate::ip::address_states::ConfiguredAddress;
+use crate::ip::fib::{Fib, Fib6, Lookup};
 use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::forest::Context;
@@ -110,7 +111,28 @@ impl Snapshot {
         self.fib.lookup(address)
     }
 
-    /// The routes.
+    /// The IPv6 addresses of interfaces that are up.
+    pub(crate) fn ipv6_addresses(&self) -> Vec<ConfiguredAddress> {
+        let up = self.interfaces.iter().filter(|interface| interface.up);
+        let of = |interface: &Interface| {
+            let own = interface.ipv6.as_ref().map_or(&[][..], |ipv6| &ipv6.addresses);
+            let row = interface.row;
+            let configured = |own: &OwnAddress| ConfiguredAddress {
+                key: (row, Addr(own.address)),
+                detects_duplicates: own.detects_duplicates,
+            };
+            own.iter().map(configured).collect::<Vec<_>>()
+        };
+        up.flat_map(of).collect()
+    }
+
+    /// The routes of IPv6.
+    #[inline]
+    pub fn fib6(&self) -> &Arc<Fib6> {
+        &self.fib6
+    }
+
+    /// The routes of IPv4.
     #[inline]
     pub fn fib(&self) -> &Arc<Fib> {
         &self.fib
@@ -177,6 +199,12 @@ impl Snapshot {
     #[inline]
     pub(crate) fn start(&self, table: TableKind, hook: Hook) -> Option<&Position> {
         self.hooks.get(table, hook)
+    }
+
+    /// [`Self::start`] for a packet: the tables hold rules of IPv4, which packets of IPv6 do not meet.
+    #[inline]
+    pub(crate) fn start_for(&self, meta: &Meta, table: TableKind, hook: Hook) -> Option<&Position> {
+        self.start(table, hook).filter(|_| !meta.is_ipv6())
     }
 
     /// The [`LeafLookup`] for a time, ns since 1970 UTC.

@@ -10,10 +10,11 @@ use tollway_engine::packet::frame::VnetState;
 use tollway_engine::pipeline::batch::{BATCH, Outcome};
 use tollway_engine::pipeline::handover::{Handover, HandoverContents};
 use tollway_engine::time::Now;
-use tollway_wire::{arp, ethernet};
+use tollway_wire::{arp, ethernet, icmpv6, ndp};
 
 use super::{Delayed, Output, Router, To, port_mac, trunk};
 use crate::frame::HeapFrame;
+use crate::ipv6_packet::{Ipv6Builder, Ipv6Packet, host_mac6};
 use crate::packet::{PacketBuilder, arp_frame};
 
 /// Packets to every worker.
@@ -27,6 +28,11 @@ impl Router {
 
     /// Sends one packet into a port and returns what came out.
     pub fn send(&mut self, port: PortId, packet: &PacketBuilder) -> Vec<Output> {
+        self.inject(port, packet.clone().eth_dst(port_mac(port)).build(), VnetState::default())
+    }
+
+    /// Sends one IPv6 packet into a port and returns what came out.
+    pub fn send6(&mut self, port: PortId, packet: &Ipv6Builder) -> Vec<Output> {
         self.inject(port, packet.clone().eth_dst(port_mac(port)).build(), VnetState::default())
     }
 
@@ -215,6 +221,13 @@ impl Router {
                 answers.push((port, arp_frame(request.sender_mac, reply)));
                 continue;
             }
+            if let To::Port(port) = to
+                && let Some(answer) = self.advertisement(port, &output)
+            {
+                self.resolved += 1;
+                answers.push((port, answer));
+                continue;
+            }
             match self.untaken.get_mut(&from) {
                 Some(untaken) => untaken.push(output),
                 None => out.push(output),
@@ -232,6 +245,25 @@ impl Router {
             self.batch.push_rx(HeapFrame::new(frame), port, vnet);
             self.process(0, out);
         }
+    }
+
+    /// The answer of a host of IPv6 to a solicitation.
+    fn advertisement(&self, port: PortId, output: &Output) -> Option<Vec<u8>> {
+        let asked = Ipv6Packet::read(&output.bytes)?;
+        let ndp::Message::NeighborSolicitation { target, options } = asked.discovery()? else { return None };
+        let link = options.link(ndp::option::SOURCE_LINK);
+        if !self.hosts6.contains(&(port, target)) || link.is_none() {
+            return None;
+        }
+        let mac = host_mac6(target);
+        let message = ndp::NeighborRepr {
+            icmp_type: icmpv6::NEIGHBOR_ADVERTISEMENT,
+            flags: ndp::flag::SOLICITED | ndp::flag::OVERRIDE,
+            target,
+            link: Some(mac),
+        };
+        let answer = Ipv6Builder::of_bits(target, asked.src.to_bits()).neighbor(message);
+        Some(answer.eth_src(mac).eth_dst(link?).build())
     }
 
     fn hand_over(&mut self, from: usize, to: u32, packet: Handover<HeapFrame>, moved: &mut Moved) {

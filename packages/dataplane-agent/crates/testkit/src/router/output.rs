@@ -5,6 +5,7 @@ use tollway_engine::ids::PortId;
 use tollway_engine::packet::frame::VnetState;
 use tollway_wire::{arp, ethernet};
 
+use crate::ipv6_packet::Ipv6Packet;
 use crate::packet::Packet;
 
 /// A packet that left the router.
@@ -37,6 +38,10 @@ impl Output {
     /// Read as IPv4; panics on anything else.
     pub fn packet(&self) -> Packet {
         Packet::read(&self.bytes).expect("an IPv4 packet")
+    }
+    /// Read as IPv6; panics on anything else.
+    pub fn ipv6(&self) -> Ipv6Packet {
+        Ipv6Packet::read(&self.bytes).expect("an IPv6 packet")
     }
     /// Read as ARP.
     pub fn arp(&self) -> Option<arp::Repr> {

@@ -149,8 +149,18 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Neighbors { neighbors: agent.shared.neighbors(&agent.snapshot) })
         }
         RequestBody::RemoveNeighbor { interface, address } => {
-            let removed = agent.shared.remove_neighbor(interface, address);
+            let removed = agent.shared.remove_neighbor(interface, address.into());
             Ok(ReplyBody::Done { count: removed.into() })
+        }
+        RequestBody::Ipv6Neighbors => {
+            Ok(ReplyBody::Ipv6Neighbors { neighbors: agent.shared.neighbors6(&agent.snapshot) })
+        }
+        RequestBody::RemoveIpv6Neighbor { interface, address } => {
+            let removed = agent.shared.remove_neighbor(interface, address.into());
+            Ok(ReplyBody::Done { count: removed.into() })
+        }
+        RequestBody::Ipv6Addresses => {
+            Ok(ReplyBody::Ipv6Addresses { addresses: agent.shared.ipv6_addresses(&agent.snapshot) })
         }
         RequestBody::Routes => Ok(routes::all(&agent.snapshot)),
         RequestBody::RouteTo { address } => Ok(routes::to(&agent.snapshot, address)),

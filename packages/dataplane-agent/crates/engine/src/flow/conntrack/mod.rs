@@ -25,6 +25,7 @@ mod validity;
 
 pub mod generic;
 pub mod icmp;
+mod icmpv6;
 pub mod udp;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! The protocols that are tracked. A protocol consists of a file in this directory, which implements [`Protocol`], and
 //! a row of `trackers!`. `docs/adding/protocol.md` explains an example.
 
-use tollway_wire::ipv4;
+use tollway_wire::{ipv4, ipv6};
 
 use super::hot_state::HotState;
 #[cfg(test)]
 use super::sample;
 use super::tcp::{Order, ProtocolState};
 use super::timeouts::Timeouts;
-use super::{generic, icmp, tcp, udp};
+use super::{generic, icmp, icmpv6, tcp, udp};
 use crate::ids::Direction;
 use crate::packet::Meta;
 
@@ -161,6 +161,8 @@ trackers! {
         ipv4::UDP => Udp(udp::Datagram);
     "ICMP queries and answers."
         ipv4::ICMP => Icmp(icmp::Message);
+    "ICMPv6 echo requests and replies."
+        ipv6::ICMPV6 => Icmpv6(icmpv6::Message);
     "Every other protocol."
         _ => Other(generic::Packet);
 }

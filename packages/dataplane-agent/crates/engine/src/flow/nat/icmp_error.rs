@@ -7,6 +7,7 @@
 use tollway_wire::checksum::Delta;
 use tollway_wire::{field, icmp, ipv4};
 
+use super::icmpv6_error;
 use super::rewrite::Manip;
 use super::{ICMP, TCP, UDP, checksum_offset};
 use crate::flow::conntrack::Tuples;
@@ -38,9 +39,12 @@ fn layout(l3: &[u8]) -> Option<QuoteLayout> {
     Some(QuoteLayout { icmp: header, embedded, l4, protocol: quoted.protocol() })
 }
 
-/// The tuple of the packet that an ICMP error quotes, as quoted; `None` when the bytes are not an ICMP
+/// The tuple of the packet that an ICMP error of either family quotes, as quoted; `None` when the bytes are not an ICMP
 /// error, or the quote does not identify a flow.
 pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
+    if field::get8(l3, 0) >> 4 == 6 {
+        return icmpv6_error::embedded_tuple(l3);
+    }
     let QuoteLayout { embedded, l4, protocol, .. } = layout(l3)?;
     let l4 = l4?;
     let mut kind = 0;

@@ -7,6 +7,7 @@
 
 mod bind;
 pub mod icmp_error;
+mod icmpv6_error;
 pub(crate) mod ident;
 mod rewrite;
 

@@ -29,6 +29,9 @@ pub trait Address: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static {
     fn masked(self, len: u8) -> Self;
     /// The last address of the network of `len` bits that holds this one.
     fn last(self, len: u8) -> Self;
+    /// Whether it is an address of one link that routes do not lead to (RFC 4291 §2.5.6). Those of IPv4 are routed as
+    /// any other (RFC 3927 is up to the configuration).
+    fn is_link_local(self) -> bool;
     /// 32 bits that differ between most addresses.
     fn folded(self) -> u32;
     /// A gateway that is found among these, or whose lower bits these are.

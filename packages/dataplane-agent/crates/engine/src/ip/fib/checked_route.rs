@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use tollway_config::dataplane::{DataplaneConfig, Route, RouteTarget, RowId};
+use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, Route, RouteTarget, RowId};
 
 use super::address::{Address, Prefix};
 use super::lookup::{Discard, NextHop, RouteLookup};
@@ -123,6 +123,7 @@ impl<A: Address> ConnectedBase<A> {
     /// is too long, an unknown interface.
     pub fn new(
         config: &DataplaneConfig,
+        addresses: &[InterfaceAddress],
         interfaces: &InterfaceMap,
         running: &[bool],
     ) -> Result<Self, BuildError> {
@@ -135,7 +136,7 @@ impl<A: Address> ConnectedBase<A> {
             addresses: vec![Vec::new(); interfaces.len()],
             ..Self::default()
         };
-        for address in &config.addresses {
+        for address in addresses {
             let Some(own) = A::of(address.address) else { continue };
             let interface = find(interfaces, address.row, address.interface)?;
             let network: A = of_family(address.row, "network", address.network)?;
@@ -144,7 +145,13 @@ impl<A: Address> ConnectedBase<A> {
                 if let Some(addresses) = connected_base.addresses.get_mut(usize::from(interface)) {
                     addresses.push((own, len));
                 }
-                connected_base.host(address.row, own, RouteLookup::Local { interface }, own);
+                if !own.is_link_local() {
+                    connected_base.host(address.row, own, RouteLookup::Local { interface }, own);
+                }
+            }
+            if own.is_link_local() {
+                // On every link: its interface decides.
+                continue;
             }
             let prefix = (network.masked(len), len);
             let info = connected_base.runs(interface).then_some(RouteInfo {

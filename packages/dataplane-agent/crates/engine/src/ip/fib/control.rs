@@ -85,6 +85,11 @@ impl<A: Address> Control<A> {
         }
     }
 
+    /// The set of prefixes.
+    pub fn table(&self) -> &A::Table {
+        &self.table
+    }
+
     /// The route info of a number.
     pub fn info(&self, number: u16) -> Option<&RouteInfo<A>> {
         let place = usize::from(number).checked_sub(usize::from(FIRST))?;

@@ -31,6 +31,9 @@ impl Address for u32 {
     fn last(self, len: u8) -> Self {
         self | !crate::ip::mask(len)
     }
+    fn is_link_local(self) -> bool {
+        false
+    }
     #[inline]
     fn folded(self) -> u32 {
         self
@@ -65,6 +68,9 @@ impl Address for u128 {
     #[inline]
     fn last(self, len: u8) -> Self {
         self | !mask(len)
+    }
+    fn is_link_local(self) -> bool {
+        tollway_wire::ipv6::is_link_local(self)
     }
     #[inline]
     fn folded(self) -> u32 {

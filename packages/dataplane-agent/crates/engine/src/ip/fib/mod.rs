@@ -29,7 +29,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tollway_config::dataplane::{DataplaneConfig, Route, RowId};
+use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, Route, RowId};
 
 use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
@@ -151,6 +151,13 @@ pub enum RouteChange<A = u32> {
     },
 }
 
+impl Table<u128> {
+    /// Bytes of what lookups read, beside the fixed tables.
+    pub fn node_bytes(&self) -> usize {
+        self.control().table().node_bytes()
+    }
+}
+
 fn masked<A: Address>(network: A, len: u8) -> Prefix<A> {
     (network.masked(len), len.min(A::BITS))
 }
@@ -165,7 +172,17 @@ impl<A: Address> Table<A> {
         interfaces: &InterfaceMap,
         running: &[bool],
     ) -> Result<Self, BuildError> {
-        let connected_base = ConnectedBase::new(config, interfaces, running)?;
+        Self::build_with(config, &config.addresses, interfaces, running)
+    }
+
+    /// Builds like [`Self::build`], with these addresses instead of those of the configuration.
+    pub fn build_with(
+        config: &DataplaneConfig,
+        addresses: &[InterfaceAddress],
+        interfaces: &InterfaceMap,
+        running: &[bool],
+    ) -> Result<Self, BuildError> {
+        let connected_base = ConnectedBase::new(config, addresses, interfaces, running)?;
         let checked = connected_base.check(&config.routes)?;
         let fib = Self {
             cells: A::Cells::new(),

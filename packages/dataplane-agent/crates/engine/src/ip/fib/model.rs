@@ -33,7 +33,14 @@ fn config(routes: Vec<Route>) -> DataplaneConfig {
         let address: Ipv4Addr = text.parse().unwrap();
         let network = Ipv4Addr::from_bits(address.to_bits() & mask(24));
         let (address, network) = (address.into(), network.into());
-        InterfaceAddress { row: 10 + row, interface: row, address, prefix_len: 24, network }
+        InterfaceAddress {
+            row: 10 + row,
+            interface: row,
+            address,
+            prefix_len: 24,
+            network,
+            ipv6: Default::default(),
+        }
     };
     DataplaneConfig {
         interfaces: vec![interface(1), interface(2)],

@@ -30,7 +30,14 @@ fn interface(row: RowId) -> Interface {
 }
 
 fn address(row: RowId, interface: RowId, address: &str, prefix_len: u8, network: &str) -> InterfaceAddress {
-    InterfaceAddress { row, interface, address: ip(address), prefix_len, network: ip(network) }
+    InterfaceAddress {
+        row,
+        interface,
+        address: ip(address),
+        prefix_len,
+        network: ip(network),
+        ipv6: Default::default(),
+    }
 }
 
 fn route(row: RowId, destination: &str, prefix_len: u8, distance: u8, target: RouteTarget) -> Route {

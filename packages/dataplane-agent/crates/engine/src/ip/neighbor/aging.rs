@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tollway_config::protocol::NeighborStatus;
 
-use super::{ArpRequest, MAX_PROBES, NEGATIVE_TIME, Neighbors, PROBE_INTERVAL, STALE_TIME};
+use super::{MAX_PROBES, NEGATIVE_TIME, NeighborRequest, Neighbors, PROBE_INTERVAL, STALE_TIME};
 use crate::time::Now;
 
 /// Minimum interval of two runs of the timers, ns.
@@ -15,7 +15,7 @@ impl Neighbors {
     /// Runs the timers that are due; `request` sends the requests. Returns `true` if all ids have become invalid,
     /// because many slots are exhausted: workers must drop their cached ids before their next batch.
     #[must_use]
-    pub fn age(&self, now: Now, mut request: impl FnMut(ArpRequest)) -> bool {
+    pub fn age(&self, now: Now, mut request: impl FnMut(NeighborRequest)) -> bool {
         if now.0 < self.next_due() {
             return false;
         }
@@ -33,7 +33,7 @@ impl Neighbors {
                         entry.probes += 1;
                         entry.due = now.0.saturating_add(PROBE_INTERVAL);
                         let unicast = (entry.status == NeighborStatus::Probe).then_some(entry.mac);
-                        request(ArpRequest { key: entry.key, unicast });
+                        request(NeighborRequest { key: entry.key, unicast });
                     }
                     NeighborStatus::Incomplete => {
                         entry.status = NeighborStatus::Failed;

@@ -1,11 +1,11 @@
-//! The neighbour table (ARP cache) of all workers: the link-layer address of each IPv4 neighbour.
+//! The neighbour table of all workers: the link-layer address of each neighbour of IPv4 (the ARP cache) and of IPv6.
 //!
 //! The address of a neighbour stands in an atomic *cell* that the fast path reads without a lock; the
-//! state machine behind it (RFC 826 for the exchange, RFC 4861 §7.3 for the states, as Linux applies
-//! them to ARP) runs under a mutex that only the slow path takes. Building and parsing ARP packets is in
-//! [`arp`]; packets that wait for an answer are in [`hold`].
+//! state machine behind it (RFC 826 and RFC 4861 §7.2 for the exchange, RFC 4861 §7.3 for the states, as Linux
+//! applies them to ARP too) runs under a mutex that only the slow path takes. Building ARP frames is in [`arp`], building
+//! solicitations and advertisements in [`nd`]; packets that wait for an answer are in [`hold`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -13,17 +13,21 @@ use tollway_config::dataplane::RowId;
 use tollway_config::protocol::NeighborStatus;
 
 use crate::ids::{AdjacencyId, NONE};
+use crate::packet::tuple::Addr;
 use crate::time::Now;
 
+mod advertised;
 mod aging;
 pub mod arp;
 mod cell;
 pub mod hold;
+pub mod nd;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
+pub use advertised::Advertised;
 pub use cell::Adjacency;
 use cell::Cell;
 use table::{NeighborEntry, NeighborTable};
@@ -51,15 +55,15 @@ const LAST_REUSE: u16 = 0xffe;
 
 type Chunk = Box<[AtomicU64]>;
 
-/// Identity of a neighbour: interface row and IPv4 address in host order.
-pub type NeighborKey = (RowId, u32);
+/// Identity of a neighbour: interface row and address.
+pub type NeighborKey = (RowId, Addr);
 
-/// An ARP request to send.
+/// An ARP request or neighbour solicitation to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ArpRequest {
+pub struct NeighborRequest {
     /// Interface and address asked for.
     pub key: NeighborKey,
-    /// Link-layer address to send it to; `None` broadcasts.
+    /// Link-layer address to send it to; `None` for broadcast or multicast.
     pub unicast: Option<[u8; 6]>,
 }
 
@@ -71,7 +75,7 @@ pub struct Resolution {
     /// State after the call.
     pub adjacency: Adjacency,
     /// A request to send now.
-    pub request: Option<ArpRequest>,
+    pub request: Option<NeighborRequest>,
     /// The table had no room for another entry.
     pub full: bool,
 }
@@ -87,12 +91,14 @@ pub struct StaticNeighbor {
     pub mac: [u8; 6],
 }
 
-/// The ARP packet from which a neighbour's link-layer address is learned.
+/// The packet from which a neighbour's link-layer address is learned. Advertisements of IPv6 have rules of their own:
+/// [`Neighbors::learn_advertised`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LearnedFrom {
     /// An ARP reply: both directions work.
     Reply,
-    /// An ARP request for one of the router's addresses: the neighbour is not known to receive what the router sends.
+    /// An ARP request for one of the router's addresses, or a solicitation: the neighbour is not known to receive what
+    /// the router sends.
     Request,
     /// A gratuitous ARP packet: changes an entry that exists and adds none.
     Announcement,
@@ -190,8 +196,9 @@ impl Neighbors {
             None => table.entries.push(entry),
         }
         table.index.insert(entry.key, index);
+        table.count(entry.key, true);
         if !entry.confirmed {
-            table.count_unconfirmed(entry.key.0, true);
+            table.count_unconfirmed(entry.key, true);
         }
         self.publish(index, &entry);
         Some(u32::from(entry.reuse) << INDEX_BITS | index)
@@ -205,8 +212,9 @@ impl Neighbors {
             entry.due = u64::MAX;
             table.index.remove(&entry.key);
             let entry = *entry;
+            table.count(entry.key, false);
             if !entry.confirmed {
-                table.count_unconfirmed(entry.key.0, false);
+                table.count_unconfirmed(entry.key, false);
             }
             self.publish(index, &entry);
             if entry.reuse < LAST_REUSE {
@@ -218,7 +226,8 @@ impl Neighbors {
     }
 
     /// Looks a neighbour up, and starts or repeats address resolution when that is due. With `ask` false (the interface
-    /// sends no ARP requests) only known neighbours are found. `limit` is the maximum size of the table.
+    /// sends no ARP requests) only known neighbours are found. `limit` is the maximum number of neighbours of the
+    /// family.
     pub fn resolve(&self, key: NeighborKey, ask: bool, limit: u32, now: Now) -> Resolution {
         let mut guard = self.lock();
         let table = &mut *guard;
@@ -232,13 +241,13 @@ impl Neighbors {
                     entry.status = NeighborStatus::Probe;
                     entry.probes = 1;
                     entry.due = now.0.saturating_add(PROBE_INTERVAL);
-                    request = Some(ArpRequest { key, unicast: Some(entry.mac) });
+                    request = Some(NeighborRequest { key, unicast: Some(entry.mac) });
                 }
                 NeighborStatus::Failed if ask && now.0 >= entry.due => {
                     entry.status = NeighborStatus::Incomplete;
                     entry.probes = 1;
                     entry.due = now.0.saturating_add(PROBE_INTERVAL);
-                    request = Some(ArpRequest { key, unicast: None });
+                    request = Some(NeighborRequest { key, unicast: None });
                 }
                 _ => {}
             }
@@ -250,7 +259,7 @@ impl Neighbors {
         if !ask {
             return none;
         }
-        if table.is_full(key.0, limit) && !self.collect(table, key.0, limit, now) {
+        if table.is_full(key, limit) && !self.collect(table, key, limit, now) {
             return Resolution { full: true, ..none };
         }
         let entry = NeighborEntry {
@@ -263,21 +272,22 @@ impl Neighbors {
             reuse: 0,
             live: true,
             confirmed: false,
+            router: false,
         };
         match self.insert(table, entry) {
             Some(id) => Resolution {
                 id,
                 adjacency: Adjacency::Incomplete,
-                request: Some(ArpRequest { key, unicast: None }),
+                request: Some(NeighborRequest { key, unicast: None }),
                 full: false,
             },
             None => Resolution { full: true, ..none },
         }
     }
 
-    /// Makes room for a neighbour of an interface by removing failed and stale entries. A stale neighbour that has
+    /// Makes room for a neighbour by removing failed and stale entries. A stale neighbour that has
     /// answered is spared for [`SPARED_TIME`]. The table is searched at most once a second.
-    fn collect(&self, table: &mut NeighborTable, interface: RowId, limit: u32, now: Now) -> bool {
+    fn collect(&self, table: &mut NeighborTable, key: NeighborKey, limit: u32, now: Now) -> bool {
         if now.0 < table.collect_after {
             return false;
         }
@@ -295,7 +305,7 @@ impl Neighbors {
         for index in old {
             self.forget(table, index);
         }
-        !table.is_full(interface, limit)
+        !table.is_full(key, limit)
     }
 
     /// Notes a station's link-layer address. `reachable_ms` is the base reachable time of the interface.
@@ -332,13 +342,12 @@ impl Neighbors {
             entry.probes = 0;
             let entry = *entry;
             if confirms {
-                table.count_unconfirmed(key.0, false);
+                table.count_unconfirmed(key, false);
             }
             self.publish(index, &entry);
             return;
         }
-        if how != LearnedFrom::Request
-            || (table.is_full(key.0, limit) && !self.collect(table, key.0, limit, now))
+        if how != LearnedFrom::Request || (table.is_full(key, limit) && !self.collect(table, key, limit, now))
         {
             return;
         }
@@ -352,13 +361,14 @@ impl Neighbors {
             reuse: 0,
             live: true,
             confirmed: false,
+            router: false,
         };
         self.insert(table, entry);
     }
 
     /// Puts the static entries of a configuration in place, once per generation, and forgets learned
     /// entries of interfaces that `keep` does not want any more.
-    pub fn sync(&self, generation: u32, fixed: &[StaticNeighbor], keep: impl Fn(RowId) -> bool) {
+    pub fn sync(&self, generation: u32, fixed: &[StaticNeighbor], keep: impl Fn(NeighborKey) -> bool) {
         if self.lock().synced == Some(generation) {
             return;
         }
@@ -374,7 +384,7 @@ impl Neighbors {
         table.synced = Some(generation);
         let is_kept = |entry: &NeighborEntry| match entry.status {
             NeighborStatus::Permanent => wanted.get(&entry.key) == Some(&(entry.mac, entry.row)),
-            _ => keep(entry.key.0) && !wanted.contains_key(&entry.key),
+            _ => keep(entry.key) && !wanted.contains_key(&entry.key),
         };
         let gone: Vec<u32> = (0u32..)
             .zip(&table.entries)
@@ -396,6 +406,7 @@ impl Neighbors {
                     reuse: 0,
                     live: true,
                     confirmed: true,
+                    router: false,
                 };
                 self.insert(table, entry);
             }
@@ -413,6 +424,12 @@ impl Neighbors {
             self.forget(table, index);
         }
         learned
+    }
+
+    /// Keys of the neighbours that are routers.
+    pub fn routers(&self) -> HashSet<NeighborKey> {
+        let table = self.lock();
+        table.entries.iter().filter(|entry| entry.live && entry.router).map(|entry| entry.key).collect()
     }
 
     /// Every entry: key, row, link-layer address if known, status; ascending by key.

@@ -38,6 +38,8 @@ pub(super) struct NeighborEntry {
     pub live: bool,
     /// The neighbour has answered: both directions worked once.
     pub confirmed: bool,
+    /// The neighbour has said that it is a router (RFC 4861 §4.4).
+    pub router: bool,
 }
 
 /// The entries and the free slots.
@@ -57,26 +59,42 @@ pub(super) struct NeighborTable {
     pub synced: Option<u32>,
     /// Next time at which a full table may be searched for entries to forget, ns.
     pub collect_after: u64,
-    /// Entries that have not answered, by interface.
-    pub unconfirmed: HashMap<RowId, usize>,
+    /// Entries by family.
+    used: [usize; 2],
+    /// Entries that have not answered, by interface and family.
+    unconfirmed: HashMap<(RowId, usize), usize>,
+}
+
+/// Place of the family of a neighbour in counts.
+fn family(key: NeighborKey) -> usize {
+    usize::from(key.1.as_v4().is_none())
 }
 
 impl NeighborTable {
-    /// Whether there is no room for another neighbour of an interface. Once the table is half full, unanswered entries
-    /// of an interface may take at most a quarter of it, so that a scan of the addresses behind one interface leaves
-    /// room for the neighbours of the others.
-    pub fn is_full(&self, interface: RowId, limit: u32) -> bool {
-        let (limit, used) = (limit as usize, self.index.len());
-        let unconfirmed = || self.unconfirmed.get(&interface).copied().unwrap_or(0);
+    /// Whether there is no room for another neighbour of an interface. Families do not share their limits. Once half of
+    /// the limit is reached, unanswered entries of an interface may take at most a quarter of it, so that a scan of the
+    /// addresses behind one interface leaves room for the neighbours of the others.
+    pub fn is_full(&self, key: NeighborKey, limit: u32) -> bool {
+        let used = self.used.get(family(key)).copied().unwrap_or(0);
+        let limit = limit as usize;
+        let unconfirmed = || self.unconfirmed.get(&(key.0, family(key))).copied().unwrap_or(0);
         used >= limit || used >= limit / 2 && unconfirmed() >= (limit / 4).max(UNCONFIRMED)
     }
 
+    /// Adds an entry to, or removes it from, the count of its family.
+    pub fn count(&mut self, key: NeighborKey, added: bool) {
+        if let Some(count) = self.used.get_mut(family(key)) {
+            *count = if added { *count + 1 } else { count.saturating_sub(1) };
+        }
+    }
+
     /// Adds an entry to, or removes it from, the count of unanswered entries.
-    pub fn count_unconfirmed(&mut self, interface: RowId, added: bool) {
-        let count = self.unconfirmed.entry(interface).or_default();
+    pub fn count_unconfirmed(&mut self, key: NeighborKey, added: bool) {
+        let place = (key.0, family(key));
+        let count = self.unconfirmed.entry(place).or_default();
         *count = if added { *count + 1 } else { count.saturating_sub(1) };
         if *count == 0 {
-            self.unconfirmed.remove(&interface);
+            self.unconfirmed.remove(&place);
         }
     }
 

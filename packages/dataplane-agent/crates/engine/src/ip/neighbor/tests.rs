@@ -1,14 +1,18 @@
 use super::table::RENUMBER_TIME;
 use super::*;
 
-const KEY: NeighborKey = (7, 0x0a00_0002);
+const KEY: NeighborKey = (7, Addr::v4(0x0a00_0002));
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
+
+fn key(interface: RowId, host: u32) -> NeighborKey {
+    (interface, Addr::v4(host))
+}
 
 fn at(ms: u64) -> Now {
     Now::from_ms(ms)
 }
 
-fn aged(table: &Neighbors, now: Now) -> Vec<ArpRequest> {
+fn aged(table: &Neighbors, now: Now) -> Vec<NeighborRequest> {
     let mut sent = Vec::new();
     assert!(!table.age(now, |request| sent.push(request)));
     sent
@@ -19,7 +23,7 @@ fn asks_three_times_then_fails_then_asks_again_after_the_negative_time() {
     let table = Neighbors::new();
     let first = table.resolve(KEY, true, 10, at(0));
     assert_eq!(first.adjacency, Adjacency::Incomplete);
-    assert_eq!(first.request, Some(ArpRequest { key: KEY, unicast: None }));
+    assert_eq!(first.request, Some(NeighborRequest { key: KEY, unicast: None }));
     assert_eq!(table.resolve(KEY, true, 10, at(1)).request, None);
     assert_eq!(aged(&table, at(999)), []);
     assert_eq!(aged(&table, at(1000)).len(), 1);
@@ -42,7 +46,7 @@ fn an_answer_makes_it_reachable_then_stale_and_use_probes_by_unicast() {
     assert_eq!(table.adjacency(id), Adjacency::Stale(MAC));
     let probe = table.resolve(KEY, true, 10, at(40_000));
     assert_eq!(probe.adjacency, Adjacency::Ready(MAC));
-    assert_eq!(probe.request, Some(ArpRequest { key: KEY, unicast: Some(MAC) }));
+    assert_eq!(probe.request, Some(NeighborRequest { key: KEY, unicast: Some(MAC) }));
     table.learn(KEY, MAC, LearnedFrom::Reply, 30_000, 10, at(40_001));
     assert_eq!(aged(&table, at(41_000)), []);
     assert_eq!(table.list(), [(KEY, 0, Some(MAC), NeighborStatus::Reachable)]);
@@ -75,12 +79,12 @@ fn announcements_change_known_entries_only() {
 #[test]
 fn the_table_is_bounded_and_makes_room_by_forgetting_unconfirmed_entries() {
     let table = Neighbors::new();
-    table.learn((1, 1), MAC, LearnedFrom::Request, 30_000, 2, at(0));
-    table.learn((1, 2), MAC, LearnedFrom::Reply, 30_000, 2, at(0));
-    table.resolve((1, 3), true, 2, at(0));
+    table.learn(key(1, 1), MAC, LearnedFrom::Request, 30_000, 2, at(0));
+    table.learn(key(1, 2), MAC, LearnedFrom::Reply, 30_000, 2, at(0));
+    table.resolve(key(1, 3), true, 2, at(0));
     assert_eq!(table.list().len(), 2);
-    assert!(!table.resolve((1, 4), true, 2, at(1)).full, "the stale entry makes room");
-    assert!(table.resolve((1, 5), true, 2, at(2)).full);
+    assert!(!table.resolve(key(1, 4), true, 2, at(1)).full, "the stale entry makes room");
+    assert!(table.resolve(key(1, 5), true, 2, at(2)).full);
 }
 
 #[test]
@@ -88,16 +92,23 @@ fn a_neighbour_that_has_answered_is_spared_for_a_while_when_the_table_is_full() 
     let table = Neighbors::new();
     let id = table.resolve(KEY, true, 2, at(0)).id;
     table.learn(KEY, MAC, LearnedFrom::Reply, 30_000, 2, at(0));
-    table.learn((1, 1), MAC, LearnedFrom::Request, 30_000, 2, at(29_000));
+    table.learn(key(1, 1), MAC, LearnedFrom::Request, 30_000, 2, at(29_000));
     aged(&table, at(30_001));
     assert_eq!(table.adjacency(id), Adjacency::Stale(MAC));
     // The one that only asked goes for another of its kind, again and again.
     for second in 0..4u64 {
-        table.learn((1, 2 + second as u32), MAC, LearnedFrom::Request, 30_000, 2, at(30_500 + 1000 * second));
+        table.learn(
+            key(1, 2 + second as u32),
+            MAC,
+            LearnedFrom::Request,
+            30_000,
+            2,
+            at(30_500 + 1000 * second),
+        );
         assert_eq!(table.list().len(), 2);
         assert_eq!(table.adjacency(id), Adjacency::Stale(MAC), "second {second}");
     }
-    table.learn((1, 9), MAC, LearnedFrom::Request, 30_000, 2, at(35_600));
+    table.learn(key(1, 9), MAC, LearnedFrom::Request, 30_000, 2, at(35_600));
     assert_eq!(table.adjacency(id), Adjacency::Gone, "nobody used it");
 }
 
@@ -106,8 +117,8 @@ fn static_entries_win_and_go_with_their_configuration() {
     let table = Neighbors::new();
     let fixed = StaticNeighbor { key: KEY, row: 9, mac: MAC };
     table.learn(KEY, [1; 6], LearnedFrom::Request, 30_000, 10, at(0));
-    table.learn((8, 1), [1; 6], LearnedFrom::Request, 30_000, 10, at(0));
-    table.sync(1, &[fixed], |row| row != 8);
+    table.learn(key(8, 1), [1; 6], LearnedFrom::Request, 30_000, 10, at(0));
+    table.sync(1, &[fixed], |(row, _)| row != 8);
     assert_eq!(table.list(), [(KEY, 9, Some(MAC), NeighborStatus::Permanent)]);
     table.learn(KEY, [1; 6], LearnedFrom::Reply, 30_000, 10, at(0));
     assert!(!table.remove(KEY));
@@ -120,7 +131,7 @@ fn static_entries_win_and_go_with_their_configuration() {
 fn the_timers_of_many_neighbours_run_together() {
     let table = Neighbors::new();
     for number in 0..1000u32 {
-        table.resolve((7, 0x0a00_0000 + number), true, 2000, Now(u64::from(number) * 100_000));
+        table.resolve(key(7, 0x0a00_0000 + number), true, 2000, Now(u64::from(number) * 100_000));
     }
     let (mut runs, mut sent) = (0, 0);
     while table.next_due() <= at(1_200).0 {
@@ -140,7 +151,7 @@ fn an_id_that_is_kept_never_names_a_later_neighbour() {
     let mut renumbered = 0;
     let mut now = 0;
     for other in 0..20_000_000_u32 {
-        let key = (7, other);
+        let key = key(7, other);
         table.learn(key, MAC, LearnedFrom::Request, 30_000, 10, at(now));
         let id = table.resolve(key, false, 10, at(now)).id;
         assert_eq!(table.adjacency(id), Adjacency::Stale(MAC), "{other}");
@@ -160,7 +171,7 @@ fn an_id_that_is_kept_never_names_a_later_neighbour() {
     assert!(!table.age(at(now), |_| {}));
     let mut again = false;
     for other in 0..10_000_000_u32 {
-        let key = (7, other | 1 << 30);
+        let key = key(7, other | 1 << 30);
         let id = table.resolve(key, true, 10, at(now)).id;
         assert_ne!(id, kept);
         again |= id == old;
@@ -178,26 +189,82 @@ fn a_scan_behind_one_interface_leaves_room_at_the_others() {
     const LIMIT: u32 = 1000;
     // Known neighbours of the scanned interface, and others that ask.
     for host in 0..100 {
-        table.resolve((1, host), true, LIMIT, at(0));
-        table.learn((1, host), MAC, LearnedFrom::Reply, 30_000, LIMIT, at(0));
+        table.resolve(key(1, host), true, LIMIT, at(0));
+        table.learn(key(1, host), MAC, LearnedFrom::Reply, 30_000, LIMIT, at(0));
     }
     let taken = |interface, from: u32, ms| {
         (from..from + 2000)
-            .filter(|&host| !table.resolve((interface, host), true, LIMIT, at(ms)).full)
+            .filter(|&host| !table.resolve(key(interface, host), true, LIMIT, at(ms)).full)
             .count()
     };
     assert_eq!(taken(1, 1000, 1), 400);
     for asking in 5000..7000 {
-        table.learn((1, asking), MAC, LearnedFrom::Request, 30_000, LIMIT, at(2));
+        table.learn(key(1, asking), MAC, LearnedFrom::Request, 30_000, LIMIT, at(2));
     }
     assert_eq!(table.list().len(), 500);
-    assert!(!table.resolve((2, 1), true, LIMIT, at(2)).full, "another interface has room");
-    table.learn((2, 1), MAC, LearnedFrom::Reply, 30_000, LIMIT, at(3));
-    assert!(!table.resolve((1, 50), true, LIMIT, at(3)).full, "known neighbours stay");
+    assert!(!table.resolve(key(2, 1), true, LIMIT, at(2)).full, "another interface has room");
+    table.learn(key(2, 1), MAC, LearnedFrom::Reply, 30_000, LIMIT, at(3));
+    assert!(!table.resolve(key(1, 50), true, LIMIT, at(3)).full, "known neighbours stay");
     // What did not answer is forgotten, and the count of it with it.
     for second in 1..10 {
         let _ = table.age(at(second * 1000 + 10), |_| {});
     }
     assert_eq!(table.list().len(), 101);
     assert_eq!(taken(1, 1000, 10_100), 399);
+}
+
+const KEY6: NeighborKey = (7, Addr(0xfe80 << 112 | 9));
+
+fn advertised(mac: Option<[u8; 6]>, solicited: bool, overrides: bool) -> Advertised {
+    Advertised { mac, solicited, overrides, router: false }
+}
+
+/// The cases of RFC 4861 §7.2.5: state before, message, state and address after.
+#[test]
+fn advertisements_change_the_state_as_the_rfc_says() {
+    use NeighborStatus::{Incomplete, Probe, Reachable, Stale};
+    let other = [2, 0, 0, 0, 0, 10];
+    for (before, message, after, mac) in [
+        (Incomplete, advertised(None, true, true), Incomplete, None),
+        (Incomplete, advertised(Some(MAC), true, false), Reachable, Some(MAC)),
+        (Incomplete, advertised(Some(MAC), false, false), Stale, Some(MAC)),
+        (Reachable, advertised(Some(other), true, false), Stale, Some(MAC)),
+        (Stale, advertised(Some(other), true, false), Stale, Some(MAC)),
+        (Probe, advertised(Some(other), true, false), Probe, Some(MAC)),
+        (Probe, advertised(Some(MAC), true, false), Reachable, Some(MAC)),
+        (Probe, advertised(None, true, true), Reachable, Some(MAC)),
+        (Stale, advertised(Some(other), true, true), Reachable, Some(other)),
+        (Reachable, advertised(Some(other), false, true), Stale, Some(other)),
+        (Reachable, advertised(Some(MAC), false, true), Reachable, Some(MAC)),
+        (Probe, advertised(Some(MAC), false, true), Probe, Some(MAC)),
+    ] {
+        let table = Neighbors::new();
+        table.resolve(KEY6, true, 10, at(0));
+        if before != Incomplete {
+            table.learn_advertised(KEY6, advertised(Some(MAC), true, true), 30_000, at(0));
+        }
+        if matches!(before, Stale | Probe) {
+            aged(&table, at(30_001));
+        }
+        if before == Probe {
+            let probe = table.resolve(KEY6, true, 10, at(30_002));
+            assert_eq!(probe.request, Some(NeighborRequest { key: KEY6, unicast: Some(MAC) }));
+        }
+        table.learn_advertised(KEY6, message, 30_000, at(30_003));
+        assert_eq!(table.list(), [(KEY6, 0, mac, after)], "{before:?} {message:?}");
+    }
+    let table = Neighbors::new();
+    table.learn_advertised(KEY6, advertised(Some(MAC), true, true), 30_000, at(0));
+    assert_eq!(table.list(), [], "nothing is learned unasked");
+}
+
+#[test]
+fn the_families_do_not_share_their_limits() {
+    let table = Neighbors::new();
+    for host in 0..10 {
+        assert!(!table.resolve(key(7, host), true, 10, at(0)).full);
+    }
+    assert!(table.resolve(key(7, 10), true, 10, at(0)).full);
+    assert!(!table.resolve(KEY6, true, 10, at(0)).full);
+    assert!(table.resolve((7, Addr(1 << 100)), true, 1, at(0)).full);
 }

@@ -7,6 +7,7 @@ use crate::ip::is_group;
 use crate::ip::neighbor::LearnedFrom;
 use crate::ip::neighbor::arp::build;
 use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::tuple::Addr;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, flag};
 use crate::pipeline::slow_path::Pass;
@@ -96,7 +97,7 @@ fn judge<F>(
     let asks_from_outside = how == LearnedFrom::Request && !interface.reaches(packet.sender_addr);
     if plausible && !asks_from_outside && interface.arp != ArpMode::ReplyOnly {
         let (limit, now) = (snapshot.settings.max_neighbor_entries, state.now);
-        let key = (interface.row, packet.sender_addr);
+        let key = (interface.row, Addr::v4(packet.sender_addr));
         state.shared.neighbors.learn(key, packet.sender_mac, how, interface.reachable_ms, limit, now);
     }
     if packet.operation == arp::REPLY {

@@ -3,12 +3,14 @@
 
 use tollway_wire::{arp, ethernet};
 
-use crate::ids::{AdjacencyId, NONE};
+use crate::ids::{AdjacencyId, NONE, PortId};
 use crate::ip::neighbor::arp::build;
-use crate::ip::neighbor::{Adjacency, ArpRequest};
+use crate::ip::neighbor::nd::NeighborMessage;
+use crate::ip::neighbor::{Adjacency, NeighborRequest};
 use crate::ip::options::{self, OptionEntry};
 use crate::packet::frame::{Frame, FrameSource, Gso};
-use crate::packet::header::{lower_ttl, write_link};
+use crate::packet::header::{lower_hop_limit, lower_ttl, write_ipv6_link, write_link};
+use crate::packet::tuple::Addr;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Packet, flag};
 use crate::pipeline::batch::Batch;
@@ -95,20 +97,30 @@ fn transmit<F: Frame>(
         return StageOutcome::Drop(reason);
     }
     let meta = &mut packet.meta;
+    let is_ipv6 = meta.is_ipv6();
     let Some(frame) = &mut packet.frame else { return StageOutcome::Next };
     let head = frame.head_mut();
     if meta.hook == Hook::Forward
         && let Some(l3) = head.get_mut(usize::from(meta.l3)..)
     {
-        lower_ttl(l3);
+        if is_ipv6 {
+            lower_hop_limit(l3);
+        } else {
+            lower_ttl(l3);
+        }
         if meta.is(flag::OPTIONS)
+            && !is_ipv6
             && let Some(address) = out.address_for(meta.next_hop)
         {
             let entry = OptionEntry::at(address, state.utc_ns());
             options::fill(l3, entry, |own| snapshot.is_local(own));
         }
     }
-    write_link(head, mac, out.mac);
+    if is_ipv6 {
+        write_ipv6_link(head, mac, out.mac);
+    } else {
+        write_link(head, mac, out.mac);
+    }
     if !too_long {
         meta.verdict = Verdict::Tx(port);
     } else if !fragmented {
@@ -143,6 +155,9 @@ fn link_address<F: Frame>(
         return Ok(mac);
     }
     let meta = &mut packet.meta;
+    if meta.is(flag::BROADCAST) && meta.is_ipv6() {
+        return Ok(ethernet::group_of_ipv6(meta.tuple.dst.0).unwrap_or(ethernet::BROADCAST));
+    }
     if meta.is(flag::BROADCAST) {
         return Ok(ethernet::group_of_ipv4(meta.next_hop).unwrap_or(ethernet::BROADCAST));
     }
@@ -178,16 +193,22 @@ fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
     }
 }
 
-/// Sends the pending ARP requests.
+/// Sends the pending ARP requests and neighbour solicitations.
 pub(crate) fn request<F: Frame, S: FrameSource<F>>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
     source: &mut S,
 ) {
-    while let Some(ArpRequest { key: (row, target), unicast }) = state.solicits.pop() {
+    while let Some(NeighborRequest { key: (row, target), unicast }) = state.solicits.pop() {
         let Some(interface) = snapshot.interface_of(row).filter(|interface| interface.up) else { continue };
         let Some(port) = interface.port else { continue };
+        let Some(target) = target.as_v4() else {
+            if let Some(message) = solicitation(state, interface, target, unicast) {
+                send(state, batch, port, message.build(source));
+            }
+            continue;
+        };
         // A request for an address of our own is an announcement (RFC 5227 section 2.3).
         let own = interface.has_address(target).then_some(target);
         let packet = arp::Repr {
@@ -197,12 +218,35 @@ pub(crate) fn request<F: Frame, S: FrameSource<F>>(
             target_mac: [0; 6],
             target_addr: target,
         };
-        match build(source, unicast.unwrap_or(ethernet::BROADCAST), packet) {
-            Some(frame) => {
-                state.generated += 1;
-                batch.push_generated(frame, Meta { verdict: Verdict::Tx(port), ..Meta::default() });
-            }
-            None => state.count_drop(DropReason::NoFrame, 1),
-        }
+        send(state, batch, port, build(source, unicast.unwrap_or(ethernet::BROADCAST), packet));
     }
+}
+
+/// Sends a frame of the router's own; `None` counts as dropped.
+fn send<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>, port: PortId, frame: Option<F>) {
+    match frame {
+        Some(frame) => {
+            state.generated += 1;
+            batch.push_generated(frame, Meta { verdict: Verdict::Tx(port), ..Meta::default() });
+        }
+        None => state.count_drop(DropReason::NoFrame, 1),
+    }
+}
+
+/// The solicitation of an address; of one of the router's own from the unspecified address, to find a duplicate (RFC 4862
+/// §5.4.2). `None` while the interface has no address that may be used.
+fn solicitation<F>(
+    state: &WorkerState<F>,
+    interface: &Interface,
+    target: Addr,
+    unicast: Option<[u8; 6]>,
+) -> Option<NeighborMessage> {
+    let ipv6 = interface.ipv6.as_ref()?;
+    let Addr(target) = target;
+    let usable = |own: u128| state.shared.address_states.is_usable((interface.row, Addr(own)));
+    let src = match ipv6.has_address(target) {
+        true => 0,
+        false => ipv6.address_for(target, usable).or_else(|| ipv6.link_local().filter(|own| usable(*own)))?,
+    };
+    Some(NeighborMessage::solicitation(interface.mac, src, target, unicast))
 }

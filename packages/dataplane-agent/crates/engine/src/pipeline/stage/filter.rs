@@ -16,8 +16,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if packet.meta.verdict != Verdict::Continue {
             return StageOutcome::Skip;
         }
-        let start =
-            snapshot.start(TableKind::Filter, packet.meta.hook).filter(|_| !packet.meta.is(flag::BYPASS));
+        let start = snapshot
+            .start_for(&packet.meta, TableKind::Filter, packet.meta.hook)
+            .filter(|_| !packet.meta.is(flag::BYPASS));
         let Some(start) = start else { return StageOutcome::Next };
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         match evaluate_filter(snapshot, state, &mut packet.meta, &packet.vnet, head, start) {

@@ -1,13 +1,14 @@
 //! Gives every fragment the ports of its datagram, so that it can be tracked and translated.
 
-use tollway_wire::{field, ipv4};
+use tollway_wire::ipv4;
 
 use crate::flow::conntrack::tcp::Segment;
-use crate::ip::fragments::{FragmentRange, InsertOutcome};
+use crate::ip::fragments::InsertOutcome;
 use crate::packet::flag;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Tuple, steer};
 use crate::packet::verdict::{DropReason, Verdict};
+use crate::pipeline::fragment_header::fragment_of;
 use crate::pipeline::slow_path::Pass;
 
 /// Runs the stage. Returns the number of packets that entered it.
@@ -38,18 +39,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             continue;
         }
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-        let ip = head.get(usize::from(meta.l3)..).unwrap_or_default();
-        let word = field::get16(ip, ipv4::offset::FRAGMENT);
-        let key = (
-            field::get32(ip, ipv4::offset::SRC),
-            field::get32(ip, ipv4::offset::DST),
-            field::get16(ip, ipv4::offset::IDENT),
-            meta.tuple.protocol,
-        );
-        let range = FragmentRange {
-            offset: u32::from(word & ipv4::OFFSET_MASK) * 8,
-            len: meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3)),
-            more: word & ipv4::MORE_FRAGMENTS != 0,
+        let Some((key, range)) = fragment_of(meta, head) else {
+            state.drop(packet, DropReason::FragmentInvalid);
+            continue;
         };
         if range.offset == 0 && meta.tuple.protocol == ipv4::TCP {
             // Only the header of the segment is read here; the length of its payload is added from the offset of each

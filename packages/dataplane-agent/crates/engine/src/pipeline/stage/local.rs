@@ -1,11 +1,12 @@
-//! Packets for the router itself: answers echo requests (after they have left their queue, if they have one), and
-//! delivers all other packets to the TAP of the interface.
+//! Packets for the router itself: answers echo requests (after they have left their queue, if they have one), deals with
+//! messages of neighbour discovery, and delivers all other packets to the TAP of the interface.
 
-use tollway_wire::{icmp, ipv4};
+use tollway_wire::{icmp, icmpv6, ipv4, ipv6};
 
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, Packet, flag};
+use crate::packet::{Hook, Meta, Packet, flag};
+use crate::pipeline::discovery;
 use crate::pipeline::echo::answer;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::translate::translate;
@@ -18,6 +19,15 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
         if let Err(reason) = translate(state, packet, false) {
             return StageOutcome::Drop(reason);
+        }
+        if discovery::is_discovery(&packet.meta) {
+            let (reason, answer) = discovery::receive(snapshot, state, packet);
+            state.drop(packet, reason);
+            let port = snapshot.interface(packet.meta.in_interface).and_then(|interface| interface.port);
+            return match (answer, port) {
+                (Some(frame), Some(port)) => StageOutcome::Transmit(frame, port),
+                _ => StageOutcome::Next,
+            };
         }
         if !is_echo_request(packet) {
             return match snapshot.interface(packet.meta.out_interface) {
@@ -41,8 +51,15 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 fn is_echo_request<F: Frame>(packet: &Packet<F>) -> bool {
     let meta = &packet.meta;
     meta.hook == Hook::Input
-        && meta.tuple.protocol == ipv4::ICMP
-        && meta.tcp_flags_or_icmp_type == icmp::ECHO_REQUEST
+        && asks_for_echo(meta)
         && !meta.is(flag::FRAGMENT | flag::BROADCAST | flag::LINK_BROADCAST)
         && packet.frame.as_ref().is_some_and(|frame| frame.head().len() == frame.len())
+}
+
+fn asks_for_echo(meta: &Meta) -> bool {
+    let asked = (meta.tuple.protocol, meta.tcp_flags_or_icmp_type);
+    match meta.is_ipv6() {
+        true => asked == (ipv6::ICMPV6, icmpv6::ECHO_REQUEST),
+        false => asked == (ipv4::ICMP, icmp::ECHO_REQUEST),
+    }
 }

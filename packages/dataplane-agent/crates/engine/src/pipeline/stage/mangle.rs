@@ -25,7 +25,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             return StageOutcome::Skip;
         }
         let hook = packet.meta.hook;
-        let Some(start) = snapshot.start(TableKind::Mangle, hook) else { return StageOutcome::Skip };
+        let Some(start) = snapshot.start_for(&packet.meta, TableKind::Mangle, hook) else {
+            return StageOutcome::Skip;
+        };
         change(snapshot, state, packet, start, hook);
         StageOutcome::Next
     })

@@ -11,7 +11,8 @@ use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let Some(start) = pass.snapshot.start(TableKind::Mangle, Hook::Postrouting) else { return 0 };
     each_slow(pass, |snapshot, state, packet| {
-        if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::TO_ROUTER | flag::BYPASS) {
+        let passes = packet.meta.is(flag::TO_ROUTER | flag::BYPASS) || packet.meta.is_ipv6();
+        if packet.meta.verdict != Verdict::Continue || passes {
             return StageOutcome::Skip;
         }
         change(snapshot, state, packet, start, Hook::Postrouting);

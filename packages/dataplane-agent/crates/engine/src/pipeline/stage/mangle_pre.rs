@@ -22,7 +22,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             packet.meta.connection_mark_before = packet.meta.connection_mark;
         }
         let start = snapshot
-            .start(TableKind::Mangle, Hook::Prerouting)
+            .start_for(&packet.meta, TableKind::Mangle, Hook::Prerouting)
             .filter(|_| packet.meta.origin == Origin::Port);
         let Some(start) = start.filter(|_| !may_bypass(snapshot, state, &packet.meta)) else {
             return StageOutcome::Skip;

@@ -1,4 +1,6 @@
-//! Parses frames into [`Meta`]: Ethernet, IPv4 and the front of the transport header.
+//! Parses frames into [`Meta`]: Ethernet, IP and the front of the transport header.
+
+mod ipv6;
 
 use tollway_wire::ipv4::option::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
@@ -67,6 +69,12 @@ fn parse_and_identify<F: Frame>(
             packet.meta.hash = state.table.hash_of(&packet.meta.key);
             return true;
         }
+    }
+    if ipv6::parse_plain(snapshot, packet) {
+        if snapshot.tracking() {
+            state.table.identify(&mut packet.meta);
+        }
+        return true;
     }
     match parse_general(snapshot, state, packet) {
         Ok(()) => {
@@ -220,11 +228,14 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
                 meta.flags |= flag::ARP;
                 return Ok(());
             }
-            ethernet::IPV6 => return Err(DropReason::Ipv6NotEnabled),
+            ethernet::IPV6 => return ipv6::parse(snapshot, packet),
             _ => return Err(DropReason::UnknownEthertype),
         }
     }
     let start = ethernet::HEADER;
+    if meta.origin != Origin::Port && head.get(start).is_some_and(|first| first >> 4 == 6) {
+        return ipv6::parse(snapshot, packet);
+    }
     let ip: &[u8; ipv4::HEADER] =
         head.get(start..).and_then(|rest| rest.first_chunk()).ok_or(DropReason::Runt)?;
     let header = usize::from(ip[0] & 15) * 4;

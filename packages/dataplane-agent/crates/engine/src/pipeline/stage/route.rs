@@ -9,16 +9,22 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
+use crate::pipeline::ipv6_route;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::snapshot::Snapshot;
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    each_slow(pass, |snapshot, _, packet| {
+    each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue {
             return StageOutcome::Skip;
         }
-        match decide(snapshot, &mut packet.meta) {
+        let meta = &mut packet.meta;
+        let decided = match meta.is_ipv6() {
+            true => ipv6_route::decide(snapshot, &state.shared, meta),
+            false => decide(snapshot, meta),
+        };
+        match decided {
             Ok(()) => StageOutcome::Next,
             Err((reason, None)) => StageOutcome::Drop(reason),
             Err((reason, Some(error))) => StageOutcome::Error(reason, error),

@@ -1,7 +1,7 @@
 //! Connection tracking: finds the connection of a packet, and the connection state that rules see.
 
 use tollway_config::dataplane::{ConnectionState, RowId};
-use tollway_wire::{field, ipv4};
+use tollway_wire::{icmpv6, ipv4, ipv6};
 
 use crate::flow::conntrack::tcp::Order;
 use crate::flow::conntrack::{Flow, InvalidReason, Tracked, Transport};
@@ -9,10 +9,11 @@ use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::ids::NO_ENTRY;
 use crate::ip::is_group;
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::tuple::{Addr, icmp_kind};
+use crate::packet::tuple::{Addr, icmp_kind, icmpv6_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::flow_handover;
+use crate::pipeline::fragment_header::fragment_of;
 use crate::pipeline::out_of_order::note_order;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
@@ -30,6 +31,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::ROUTER_REPLY) {
             return StageOutcome::Skip;
+        }
+        if is_of_link(&packet.meta) {
+            return StageOutcome::Next;
         }
         if is_first_answer(state, &packet.meta) {
             recirculated.push(for_another_pass(packet));
@@ -67,6 +71,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     pass.batch.flow_handovers_in = handovers_in;
     pass.batch.packets.append(&mut recirculated);
     entered
+}
+
+/// Whether a packet is a message of neighbour or listener discovery, which belongs to no connection.
+#[inline]
+fn is_of_link(meta: &Meta) -> bool {
+    meta.tuple.protocol == ipv6::ICMPV6 && meta.is_ipv6() && icmpv6::is_of_link(meta.tcp_flags_or_icmp_type)
 }
 
 /// Whether a packet without a connection travels in the reverse direction of a packet of this pass that has just opened
@@ -112,16 +122,20 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         return Some(related(Some(conn), direction));
     }
     // Neither a query nor an answer: it has no identifier by which it would belong to a connection.
-    if meta.tuple.protocol == ipv4::ICMP && icmp_kind(meta.tcp_flags_or_icmp_type).is_none() {
+    let has_kind = match (meta.tuple.protocol, meta.is_ipv6()) {
+        (ipv4::ICMP, false) => icmp_kind(meta.tcp_flags_or_icmp_type).is_some(),
+        (ipv6::ICMPV6, true) => icmpv6_kind(meta.tcp_flags_or_icmp_type).is_some(),
+        _ => true,
+    };
+    if !has_kind {
         return None;
     }
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
         // The TCP header is in another fragment. This fragment belongs to the connection and only advances the end of
         // the data sent, which the peer acknowledges as a whole.
-        let ip = head.get(usize::from(meta.l3)..)?;
-        let place = u32::from(field::get16(ip, ipv4::offset::FRAGMENT) & ipv4::OFFSET_MASK) * 8;
-        let len = meta.l3_len.saturating_sub(u32::from(meta.l4 - meta.l3));
-        return state.table.join(&meta.tuple, meta.sequence.wrapping_add(place + len), state.now);
+        let (_, range) = fragment_of(meta, head)?;
+        let end = meta.sequence.wrapping_add(range.offset + range.len);
+        return state.table.join(&meta.tuple, end, state.now);
     }
     let transport = Transport::read(meta, head)?;
     if state.table.is_purging() {

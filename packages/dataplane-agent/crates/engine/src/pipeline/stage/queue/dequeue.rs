@@ -36,7 +36,8 @@ pub(crate) fn dequeue_at_most<F: Frame, S: FrameSource<F>>(
         for packet in batch.packets.iter_mut().skip(before) {
             if let Some(reply) = resume_path(snapshot, state, &mut batch.queue_handovers_out, packet, source)
             {
-                *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta: echo_meta() };
+                let meta = echo_meta(snapshot, &packet.meta);
+                *packet = Packet { frame: Some(reply), vnet: VnetState::default(), meta };
             }
         }
     }

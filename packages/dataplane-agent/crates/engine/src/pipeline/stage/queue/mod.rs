@@ -149,7 +149,8 @@ fn finish_unpassed<F: Frame, S: FrameSource<F>>(
     if packet.meta.verdict == Verdict::Echo
         && let Some(reply) = answer(state, packet)
     {
-        batch.push_generated(reply, echo_meta());
+        let meta = echo_meta(snapshot, &packet.meta);
+        batch.push_generated(reply, meta);
     }
 }
 
@@ -169,6 +170,10 @@ fn preload<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
 /// source in the metadata. The frame has the translated destination.
 fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
     let meta = &packet.meta;
+    if meta.is_ipv6() {
+        // While queues change, waiting packets of IPv6 are found by their marks and interfaces alone.
+        return (0, 0);
+    }
     // Without translation the source need not have been noted.
     let is_tuple = meta.is(flag::FAST) || meta.untranslated_src == 0;
     let src = if is_tuple { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.untranslated_src };

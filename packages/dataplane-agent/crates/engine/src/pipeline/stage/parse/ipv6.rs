@@ -1,0 +1,189 @@
+//! Parses IPv6 packets: the fixed header, the extension headers, and the front of the transport header.
+
+use tollway_wire::extension::{Refusal, walk};
+use tollway_wire::{ethernet, field, icmpv6, ipv4, ipv6};
+
+use super::parse_transport;
+use crate::packet::frame::Frame;
+use crate::packet::tuple::{Addr, Tuple, icmpv6_kind};
+use crate::packet::verdict::DropReason;
+use crate::packet::{Meta, Origin, Packet, flag};
+use crate::snapshot::Snapshot;
+
+/// Parses a packet whose link-layer header has been read.
+///
+/// # Errors
+/// The reason for which the packet is dropped.
+// Out of line: most packets are of IPv4.
+#[inline(never)]
+pub(super) fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), DropReason> {
+    let meta = &mut packet.meta;
+    let frame = packet.frame.as_mut().ok_or(DropReason::Runt)?;
+    if !is_enabled(snapshot, meta) {
+        return Err(DropReason::Ipv6NotEnabled);
+    }
+    let (len, head) = (frame.len(), frame.head());
+    let start = ethernet::HEADER;
+    let ip = head.get(start..).unwrap_or_default();
+    let header: &[u8; ipv6::HEADER] = ip.first_chunk().ok_or(DropReason::Runt)?;
+    let total = ipv6::HEADER + usize::from(field::get16(header, ipv6::offset::PAYLOAD_LEN));
+    if header[0] >> 4 != 6 || start + total > len {
+        return Err(DropReason::BadIpHeader);
+    }
+    let [src, dst] = [ipv6::offset::SRC, ipv6::offset::DST].map(|at| field::get128(header, at));
+    let protocol = header[ipv6::offset::NEXT_HEADER];
+    meta.ttl = header[ipv6::offset::HOP_LIMIT];
+    meta.l3_len = total as u32;
+    meta.flags |= flag::IPV6;
+    // Of packets that are dropped from here on, traces know the addresses.
+    meta.tuple = Tuple { src: Addr(src), dst: Addr(dst), protocol, ..Tuple::default() };
+    check_addresses(meta, src, dst)?;
+    let walked = walk(ip, total).map_err(|refusal| match refusal {
+        Refusal::Truncated => DropReason::BadIpHeader,
+        Refusal::Order | Refusal::SourceRoute => DropReason::BadIpOptions,
+    })?;
+    (meta.l3, meta.l4) = (start as u16, (start + walked.start) as u16);
+    meta.tuple.protocol = walked.protocol;
+    // A router never fragments a packet (RFC 8200 §5).
+    meta.flags |= flag::DONT_FRAGMENT | flag::SLOW;
+    let payload = total - walked.start;
+    let mut later = false;
+    if walked.start != ipv6::HEADER {
+        meta.flags |= flag::OPTIONS;
+    }
+    if let Some(fragment) = walked.fragment.filter(|fragment| !fragment.is_atomic()) {
+        meta.flags |= flag::FRAGMENT;
+        let ragged = fragment.more && !payload.is_multiple_of(8);
+        if usize::from(fragment.offset) + payload > 0xffff || ragged || payload == 0 {
+            return Err(DropReason::FragmentInvalid);
+        }
+        later = fragment.offset != 0;
+    }
+    if later {
+        meta.flags |= flag::LATER_FRAGMENT;
+    } else {
+        let l4 = ip.get(walked.start..ip.len().min(total)).unwrap_or_default();
+        match walked.protocol {
+            ipv4::TCP | ipv4::UDP => parse_transport(meta, l4, payload)?,
+            ipv6::ICMPV6 => parse_icmpv6(meta, l4)?,
+            _ => meta.flags |= flag::L4_HEADER,
+        }
+    }
+    meta.segments = packet.vnet.segments(payload.saturating_sub(usize::from(meta.l4_len)));
+    if len > start + total && !frame.resize(start + total) {
+        return Err(DropReason::BadIpHeader);
+    }
+    Ok(())
+}
+
+/// Parses a plain packet: to the router's link-layer address, between addresses of global or site scope, without extension
+/// headers, and not of ICMP. The result is that of [`parse`]. Returns `false` for any other packet, which [`parse`] has to
+/// read anew.
+#[inline(never)]
+pub(super) fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
+    const PARSED: u32 = flag::HANDED_OVER | flag::RECIRCULATED;
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
+    let Some(port) = snapshot.port(meta.in_port) else { return false };
+    let (len, head) = (frame.len(), frame.head());
+    let Some(fixed): Option<&[u8; PLAIN]> = head.first_chunk() else { return false };
+    let total = ipv6::HEADER + usize::from(field::get16(fixed, 18));
+    let (protocol, hop_limit) = (fixed[20], fixed[21]);
+    let (src, dst) = (field::get128(fixed, 22), field::get128(fixed, 38));
+    let other = (meta.origin != Origin::Port)
+        | meta.is(PARSED)
+        | !port.enabled
+        | (field::mac(fixed, 0) != port.mac)
+        | (field::get16(fixed, 12) != ethernet::IPV6)
+        | (fixed[14] >> 4 != 6)
+        | (total + ethernet::HEADER > len)
+        | (hop_limit <= 1)
+        | !is_plain(src)
+        | !is_plain(dst)
+        | !is_plain_protocol(protocol);
+    if other || snapshot.interface(port.interface).is_none_or(|interface| interface.ipv6.is_none()) {
+        return false;
+    }
+    meta.in_interface = port.interface;
+    meta.tuple = Tuple { src: Addr(src), dst: Addr(dst), protocol, ..Tuple::default() };
+    (meta.ttl, meta.l3, meta.l4) = (hop_limit, ethernet::HEADER as u16, PLAIN as u16);
+    meta.l3_len = total as u32;
+    let payload = total - ipv6::HEADER;
+    if matches!(protocol, ipv4::TCP | ipv4::UDP) {
+        let l4 = head.get(PLAIN..head.len().min(total + ethernet::HEADER)).unwrap_or_default();
+        if parse_transport(meta, l4, payload).is_err() {
+            return false;
+        }
+    } else {
+        meta.flags |= flag::L4_HEADER;
+    }
+    meta.flags |= flag::DONT_FRAGMENT | flag::IPV6;
+    if snapshot.tracking() {
+        // Decisions about tracked packets are not cached yet.
+        meta.flags |= flag::SLOW;
+    }
+    meta.segments = vnet.segments(payload.saturating_sub(usize::from(meta.l4_len)));
+    len == total + ethernet::HEADER || frame.resize(total + ethernet::HEADER)
+}
+
+/// Bytes of a frame up to the end of the fixed header.
+const PLAIN: usize = ethernet::HEADER + ipv6::HEADER;
+
+/// A unicast address that is not of a link, outside ::/32, where the special addresses are.
+#[inline]
+const fn is_plain(address: u128) -> bool {
+    (address >> 96 != 0) & (address >> 120 != 0xff) & !ipv6::is_link_local(address)
+}
+
+/// Neither an extension header nor ICMP.
+#[inline]
+const fn is_plain_protocol(protocol: u8) -> bool {
+    !matches!(
+        protocol,
+        ipv6::HOP_BY_HOP
+            | ipv6::ROUTING
+            | ipv6::FRAGMENT
+            | ipv6::DESTINATION_OPTIONS
+            | ipv6::ICMPV6
+            | ipv4::ICMP
+    )
+}
+
+/// Whether the interface that a packet comes from has IPv6. The router's own packets are made where it is so.
+fn is_enabled(snapshot: &Snapshot, meta: &Meta) -> bool {
+    let interface = match meta.origin {
+        Origin::Port => snapshot.interface(meta.in_interface),
+        Origin::LocalService => snapshot.interface_of(meta.tap),
+        Origin::Generated => return true,
+    };
+    interface.is_some_and(|interface| interface.ipv6.is_some())
+}
+
+/// Addresses that no packet can have (RFC 4291 §2.5.2, §2.5.3, §2.7; RFC 4038 §4.2 for mapped ones).
+fn check_addresses(meta: &Meta, src: u128, dst: u128) -> Result<(), DropReason> {
+    let is_mapped = |address: u128| address >> 32 == 0xffff;
+    let asks_on_link = src == 0 && ipv6::is_multicast(dst) && ipv6::multicast_scope(dst) <= 2;
+    let own = meta.origin != Origin::Port;
+    if is_mapped(src) || ipv6::is_multicast(src) || src <= ipv6::LOOPBACK && !asks_on_link && !own {
+        return Err(DropReason::MartianSource);
+    }
+    if is_mapped(dst) || dst <= ipv6::LOOPBACK || ipv6::is_multicast(dst) && ipv6::multicast_scope(dst) <= 1 {
+        return Err(DropReason::MartianDestination);
+    }
+    Ok(())
+}
+
+/// Reads type, code and identifier of an ICMPv6 message.
+fn parse_icmpv6(meta: &mut Meta, l4: &[u8]) -> Result<(), DropReason> {
+    let header: &[u8; icmpv6::HEADER] = l4.first_chunk().ok_or(DropReason::BadL4Header)?;
+    (meta.tcp_flags_or_icmp_type, meta.icmp_code) = (header[0], header[1]);
+    meta.l4_len = icmpv6::HEADER as u16;
+    meta.flags |= flag::L4_HEADER;
+    if let Some(kind) = icmpv6_kind(header[0]) {
+        meta.tuple.src_port = field::get16(header, 4);
+        meta.tuple.dst_port = meta.tuple.src_port;
+        meta.tuple.icmp = kind;
+    } else if icmpv6::is_error(header[0]) {
+        meta.flags |= flag::ICMP_ERROR;
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The IPv6 addresses of a configuration, on their interfaces.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress};
+use tollway_wire::ipv6;
+
+use super::interface::Interface;
+use super::ipv6::{InterfaceIpv6, OwnAddress};
+use crate::error::BuildError;
+use crate::interface::InterfaceMap;
+use crate::ip::fib::Address;
+
+/// Prefix length of link-local networks (RFC 4291 §2.5.6).
+const LINK_LOCAL_LEN: u8 = 64;
+
+/// The IPv6 addresses of a configuration, with those that are made from link-layer addresses.
+pub(super) fn addresses_with_identifiers(
+    config: &DataplaneConfig,
+    map: &InterfaceMap,
+    interfaces: &[Interface],
+) -> Result<Vec<InterfaceAddress>, BuildError> {
+    let mut addresses = Vec::new();
+    for configured in &config.addresses {
+        let IpAddr::V6(address) = configured.address else { continue };
+        let index = map.index(configured.interface).map(usize::from);
+        let Some(interface) = index.and_then(|index| interfaces.get(index)) else {
+            let message = format!("names interface row {}, which does not exist", configured.interface);
+            return Err(BuildError::row(configured.row, message));
+        };
+        let mut bits = address.to_bits();
+        if configured.ipv6.eui_64 {
+            bits = bits.masked(64) | u128::from(ipv6::eui_64(interface.mac));
+        }
+        let v4_mapped = bits >> 32 == 0xffff;
+        if bits <= ipv6::LOOPBACK || ipv6::is_multicast(bits) || v4_mapped {
+            let message = format!("address {address}: expected a unicast address");
+            return Err(BuildError::row(configured.row, message));
+        }
+        let address = Ipv6Addr::from_bits(bits).into();
+        addresses.push(InterfaceAddress { address, ..configured.clone() });
+    }
+    Ok(addresses)
+}
+
+/// Gives IPv6 to the interfaces that have an address of it.
+pub(super) fn add_ipv6(addresses: &[InterfaceAddress], map: &InterfaceMap, interfaces: &mut [Interface]) {
+    for configured in addresses {
+        let index = map.index(configured.interface).map(usize::from);
+        let interface = index.and_then(|index| interfaces.get_mut(index));
+        let (Some(interface), IpAddr::V6(address)) = (interface, configured.address) else { continue };
+        let mac = interface.mac;
+        let ipv6 = interface.ipv6.get_or_insert_with(|| InterfaceIpv6 {
+            addresses: vec![OwnAddress {
+                address: ipv6::link_local_of(mac),
+                prefix_len: LINK_LOCAL_LEN,
+                row: 0,
+                detects_duplicates: true,
+            }],
+        });
+        ipv6.addresses.push(OwnAddress {
+            address: address.to_bits(),
+            prefix_len: configured.prefix_len,
+            row: configured.row,
+            detects_duplicates: !configured.ipv6.no_dad,
+        });
+    }
+}

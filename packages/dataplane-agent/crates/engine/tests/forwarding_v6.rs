@@ -1,0 +1,583 @@
+//! IPv6 without rules, packets in and packets out: forwarding, echo, errors, neighbour discovery, duplicates of the
+//! router's addresses, extension headers, what is refused.
+
+use std::net::Ipv6Addr;
+
+use tollway_config::dataplane::{RouteTarget, TrackingMode};
+use tollway_config::protocol::{Ipv6AddressState, NeighborStatus};
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::verdict::DropReason;
+use tollway_testkit::ipv6_packet::{host_mac6, ip6};
+use tollway_testkit::packet::tcp_flag;
+use tollway_testkit::router::{To, port_mac};
+use tollway_testkit::{Counter, Ipv6Builder, Output, Packet, PacketBuilder, Router, RouterConfig};
+use tollway_wire::{ethernet, icmpv6, ipv6, ndp};
+
+const LAN: &str = "2001:db8:1::10";
+const WAN: &str = "2001:db8:2::fe";
+const FAR: &str = "2001:db8:ff::1";
+
+fn config() -> RouterConfig {
+    RouterConfig::new()
+        .interface("2001:db8:1::1/64")
+        .interface("2001:db8:2::1/64")
+        .address(1, "192.168.88.1/24")
+        .address(2, "10.2.0.1/24")
+        .route("::/0", WAN)
+}
+
+/// A router whose addresses are in use, with a host on each side.
+fn router_of(config: RouterConfig) -> Router {
+    let mut router = Router::new(config).hosts6(0, &[LAN]).hosts6(1, &[WAN]);
+    router.advance_ms(1_100);
+    router.moved();
+    router
+}
+
+fn router() -> Router {
+    router_of(config())
+}
+
+fn from_lan(dst: &str) -> Ipv6Builder {
+    Ipv6Builder::new(LAN, dst).udp(1000, 53).payload_len(20)
+}
+
+fn dropped(router: &mut Router, reason: DropReason) -> i64 {
+    router.moved().get(&Counter::Drop(reason)).copied().unwrap_or(0)
+}
+
+fn link_local(port: u16) -> Ipv6Addr {
+    Ipv6Addr::from_bits(ipv6::link_local_of(port_mac(port)))
+}
+
+#[test]
+fn a_packet_is_forwarded_by_its_route_with_a_lower_hop_limit() {
+    let mut router = router();
+    for (packet, count) in [(from_lan(FAR), 1), (from_lan(WAN).traffic_class(0xb9), 2)] {
+        let out = router.send6(0, &packet);
+        assert_eq!(out.len(), 1, "{count}");
+        let sent = out[0].ipv6();
+        assert_eq!(out[0].to, To::Port(1));
+        assert_eq!((sent.eth_dst, sent.eth_src), (host_mac6(ip6(WAN)), port_mac(1)));
+        assert_eq!((sent.hop_limit, sent.ports, sent.checksum_right), (63, (1000, 53), true));
+        // Nothing else of the packet has changed.
+        let mut expected = packet.build();
+        expected[..12].copy_from_slice(&out[0].bytes[..12]);
+        expected[21] = 63;
+        assert_eq!(out[0].bytes, expected);
+    }
+    assert_eq!(router.resolved, 1, "one solicitation for both");
+}
+
+#[test]
+fn an_interface_without_addresses_of_ipv6_takes_none() {
+    let mut router = Router::new(RouterConfig::new().interface("10.1.0.1/24").interface("10.2.0.1/24"));
+    assert!(router.send6(0, &from_lan(FAR)).is_empty());
+    assert_eq!(dropped(&mut router, DropReason::Ipv6NotEnabled), 1);
+    assert_eq!(router.deadline(), None, "nothing is announced");
+    let disabled = config().with(|config| config.settings.ipv6.disable_ipv6 = true);
+    let mut router = Router::new(disabled);
+    assert!(router.send6(0, &from_lan(FAR)).is_empty());
+    assert_eq!(dropped(&mut router, DropReason::Ipv6NotEnabled), 1);
+}
+
+#[test]
+fn echo_requests_for_each_own_address_are_answered() {
+    let mut router = router().hosts6(0, &["fe80::10"]);
+    let own = link_local(0).to_string();
+    for (src, dst) in [(LAN, "2001:db8:1::1"), (LAN, "2001:db8:2::1"), ("fe80::10", own.as_str())] {
+        let out = router.send6(0, &Ipv6Builder::new(src, dst).echo_request(7, 1).payload_len(33));
+        assert_eq!(out.len(), 1, "{dst}");
+        let reply = out[0].ipv6();
+        assert_eq!((reply.src, reply.dst), (dst.parse().unwrap(), src.parse().unwrap()));
+        assert_eq!((reply.icmp, reply.hop_limit), (Some((icmpv6::ECHO_REPLY, 0, 7 << 16 | 1)), 64));
+        assert!(reply.checksum_right && reply.eth_dst == host_mac6(ip6(src)));
+    }
+    router.moved();
+    assert!(router.send6(0, &Ipv6Builder::new(LAN, "2001:db8:1::1").echo_request(7, 1).damaged()).is_empty());
+    assert_eq!(dropped(&mut router, DropReason::BadIcmpChecksum), 1);
+    // Not for a group, and the link-local address of another link is not the router's.
+    let to_all = Ipv6Builder::new(LAN, "ff02::1").echo_request(7, 1);
+    assert!(router.send6(0, &to_all).iter().all(|out| matches!(out.to, To::Local(_))));
+    assert!(
+        router
+            .send6(1, &Ipv6Builder::new(WAN, &own).echo_request(7, 1))
+            .iter()
+            .all(|out| { out.ipv6().icmp.is_some_and(|(icmp_type, ..)| icmp_type != icmpv6::ECHO_REPLY) })
+    );
+}
+
+#[test]
+fn what_is_for_the_router_goes_to_its_services() {
+    let mut router = router();
+    let out = router.send6(0, &Ipv6Builder::new(LAN, "2001:db8:2::1").udp(1000, 53));
+    assert_eq!((out.len(), out[0].to), (1, To::Local(1)));
+    let out = router.send6(0, &Ipv6Builder::new("fe80::10", "ff02::1:2").udp(546, 547));
+    assert_eq!((out.len(), out[0].to), (1, To::Local(1)));
+    // And back: a service answers.
+    let answer = Ipv6Builder::new("2001:db8:1::1", LAN).udp(53, 1000).payload_len(9);
+    let out = router.send_local(&answer.build_l3());
+    assert_eq!((out.len(), out[0].to, out[0].ipv6().hop_limit), (1, To::Port(0), 64));
+    assert_eq!(out[0].ipv6().eth_dst, host_mac6(ip6(LAN)));
+    let to_group = Ipv6Builder::new(&link_local(0).to_string(), "ff02::5").protocol(89);
+    let out = router.send_local(&to_group.build_l3());
+    assert_eq!((out.len(), out[0].ipv6().eth_dst), (1, [0x33, 0x33, 0, 0, 0, 5]));
+}
+
+fn error_of(out: &[Output]) -> (u8, u8, u32) {
+    assert_eq!(out.len(), 1);
+    let error = out[0].ipv6();
+    assert!(error.checksum_right);
+    assert_eq!((error.src.to_bits(), error.dst.to_bits()), (ip6("2001:db8:1::1"), ip6(LAN)));
+    let quoted = error.quoted().expect("a quoted packet");
+    assert_eq!(quoted.src.to_bits(), ip6(LAN));
+    error.icmp.expect("an ICMPv6 message")
+}
+
+#[test]
+fn senders_are_told_why_a_packet_was_not_forwarded() {
+    let config = config()
+        .route_to("2001:db8:bad::/48", RouteTarget::Blackhole)
+        .with(|config| config.routes.retain(|route| route.prefix_len != 0))
+        .with(|config| config.interfaces[1].mtu = 1280);
+    let mut router = router_of(config);
+    let limited = from_lan(WAN).hop_limit(1);
+    assert_eq!(error_of(&router.send6(0, &limited)), (icmpv6::TIME_EXCEEDED, 0, 0));
+    assert_eq!(error_of(&router.send6(0, &from_lan(FAR))), (icmpv6::UNREACHABLE, 0, 0));
+    let long = Ipv6Builder::new(LAN, WAN).udp(1, 2).payload_len(1300);
+    let out = router.send6(0, &long);
+    assert_eq!(error_of(&out), (icmpv6::PACKET_TOO_BIG, 0, 1280));
+    assert_eq!(out[0].bytes.len(), ethernet::HEADER + 1280, "as much as fits is quoted");
+    assert!(router.send6(0, &from_lan("2001:db8:bad::1")).is_empty());
+    assert_eq!(dropped(&mut router, DropReason::Blackhole), 1);
+    // A neighbour that does not answer: the packet waits, and then its sender is told.
+    router.advance_ms(100);
+    assert!(router.send6(0, &from_lan("2001:db8:2::77")).iter().all(|out| out.ipv6().discovery().is_some()));
+    let out = router.advance_ms(4_000);
+    let out: Vec<Output> = out.into_iter().filter(|out| out.ipv6().discovery().is_none()).collect();
+    assert_eq!(error_of(&out), (icmpv6::UNREACHABLE, icmpv6::unreachable::ADDRESS, 0));
+}
+
+#[test]
+fn no_error_is_sent_about_errors_groups_and_packets_from_nobody() {
+    let mut router = router();
+    let quoted = from_lan(FAR).build_l3();
+    let error = Ipv6Builder::new(LAN, FAR).icmp(icmpv6::TIME_EXCEEDED, 0, [0; 4]).payload(&quoted);
+    for packet in [
+        error.hop_limit(1),
+        Ipv6Builder::new(LAN, "ff0e::1").udp(1, 2).hop_limit(1),
+        from_lan(FAR).fragment(8, true, 3).payload_len(16).hop_limit(1),
+    ] {
+        let out = router.send6(0, &packet);
+        assert!(out.iter().all(|out| matches!(out.to, To::Local(_))), "{packet:?}");
+    }
+    // To one target as many errors in a row as IPv4 has, by the same clock.
+    router.advance_ms(10_000);
+    let sent = (0..50).filter(|_| !router.send6(0, &from_lan(FAR).hop_limit(1)).is_empty()).count();
+    assert_eq!(sent, 6);
+}
+
+#[test]
+fn addresses_that_no_packet_may_have_are_refused() {
+    let mut router = router();
+    let (own, other) = (link_local(0).to_string(), link_local(1).to_string());
+    for (src, dst, reason) in [
+        ("ff02::1", FAR, DropReason::MartianSource),
+        ("::1", FAR, DropReason::MartianSource),
+        ("::", FAR, DropReason::MartianSource),
+        ("::ffff:10.2.0.5", FAR, DropReason::MartianSource),
+        ("2001:db8:2::1", FAR, DropReason::MartianSource),
+        (own.as_str(), FAR, DropReason::MartianSource),
+        (LAN, "::1", DropReason::MartianDestination),
+        (LAN, "::", DropReason::MartianDestination),
+        (LAN, "::ffff:10.2.0.5", DropReason::MartianDestination),
+        (LAN, "ff01::1", DropReason::MartianDestination),
+    ] {
+        let packet = Ipv6Builder::new(src, dst).udp(1, 2);
+        assert!(router.send6(0, &packet).is_empty(), "{src} {dst}");
+        assert_eq!(dropped(&mut router, reason), 1, "{src} {dst}");
+    }
+    // Addresses of a link do not leave it (RFC 4291 §2.5.6), and their senders are told.
+    for (src, dst) in [("fe80::10", FAR), (LAN, "fe80::99"), (LAN, other.as_str())] {
+        let out = router.send6(0, &Ipv6Builder::new(src, dst).udp(1, 2));
+        assert!(out.iter().all(|out| out.to == To::Port(0)), "{src} {dst}");
+        assert_eq!(dropped(&mut router, DropReason::BeyondScope), 1, "{src} {dst}");
+    }
+}
+
+#[test]
+fn forwarding_can_be_switched_off_for_ipv6_alone() {
+    let config = config().with(|config| config.settings.ipv6.forward = false);
+    let mut router = router_of(config).hosts(1, &["10.2.0.5"]);
+    assert!(router.send6(0, &from_lan(FAR)).is_empty());
+    assert_eq!(dropped(&mut router, DropReason::ForwardingOff), 1);
+    assert_eq!(router.send6(0, &Ipv6Builder::new(LAN, "2001:db8:1::1").echo_request(1, 1)).len(), 1);
+    let v4 = PacketBuilder::ipv4("192.168.88.10", "10.2.0.5").udp(1, 2);
+    assert_eq!(router.send(0, &v4).iter().filter_map(|out| Packet::read(&out.bytes)).count(), 1);
+}
+
+#[test]
+fn extension_headers_are_walked_and_pass_unchanged() {
+    let mut router = router();
+    for packet in [
+        from_lan(FAR).extension(ipv6::HOP_BY_HOP, &[1, 4, 0, 0, 0, 0]),
+        from_lan(FAR).extension(ipv6::DESTINATION_OPTIONS, &[0; 14]),
+        from_lan(FAR).extension(ipv6::ROUTING, &[4, 0, 0, 0, 0, 0]),
+        from_lan(FAR).fragment(0, false, 9),
+        Ipv6Builder::new(LAN, FAR).protocol(ipv6::ESP).payload_len(40),
+        Ipv6Builder::new(LAN, FAR).protocol(ipv6::NO_NEXT_HEADER),
+    ] {
+        let out = router.send6(0, &packet);
+        assert_eq!(out.len(), 1, "{packet:?}");
+        assert_eq!(out[0].bytes[22..], packet.build()[22..], "{packet:?}");
+    }
+    for (packet, reason) in [
+        (from_lan(FAR).extension(ipv6::ROUTING, &[0; 6]), DropReason::BadIpOptions),
+        (
+            from_lan(FAR).extension(ipv6::DESTINATION_OPTIONS, &[0; 6]).extension(ipv6::HOP_BY_HOP, &[0; 6]),
+            DropReason::BadIpOptions,
+        ),
+        (
+            (0..9).fold(from_lan(FAR), |packet, _| packet.extension(ipv6::DESTINATION_OPTIONS, &[0; 6])),
+            DropReason::BadIpOptions,
+        ),
+        (Ipv6Builder::new(LAN, FAR).protocol(17).payload_len(5), DropReason::BadL4Header),
+    ] {
+        assert!(router.send6(0, &packet).is_empty());
+        assert_eq!(dropped(&mut router, reason), 1, "{packet:?}");
+    }
+    for (at, value) in [(14, 0x45), (18, 0xff)] {
+        let mut frame = from_lan(FAR).eth_dst(port_mac(0)).build();
+        frame[at] = value;
+        router.inject(0, frame, VnetState::default());
+        assert_eq!(dropped(&mut router, DropReason::BadIpHeader), 1);
+    }
+    // Padding of Ethernet does not leave.
+    let mut padded = from_lan(FAR).eth_dst(port_mac(0)).build();
+    let len = padded.len();
+    padded.resize(len + 9, 0);
+    assert_eq!(router.inject(0, padded, VnetState::default())[0].bytes.len(), len);
+}
+
+fn solicitation(src: &str, target: u128, link: Option<[u8; 6]>) -> Ipv6Builder {
+    let message = ndp::NeighborRepr { icmp_type: icmpv6::NEIGHBOR_SOLICITATION, flags: 0, target, link };
+    Ipv6Builder::of_bits(ip6(src), ipv6::solicited_node(target)).eth_src([2, 9, 9, 9, 9, 9]).neighbor(message)
+}
+
+fn advertisement(src: &str, dst: &str, target: &str, flags: u8, link: Option<[u8; 6]>) -> Ipv6Builder {
+    let (icmp_type, target) = (icmpv6::NEIGHBOR_ADVERTISEMENT, ip6(target));
+    Ipv6Builder::new(src, dst).neighbor(ndp::NeighborRepr { icmp_type, flags, target, link })
+}
+
+const ASKER: [u8; 6] = [2, 9, 9, 9, 9, 9];
+
+#[test]
+fn solicitations_for_own_addresses_are_answered_and_teach() {
+    let mut router = router();
+    let target = ip6("2001:db8:1::1");
+    let out = router.send6(0, &solicitation(LAN, target, Some(ASKER)));
+    assert_eq!((out.len(), out[0].to), (1, To::Port(0)));
+    let answer = out[0].ipv6();
+    assert_eq!((answer.eth_dst, answer.eth_src, answer.hop_limit), (ASKER, port_mac(0), 255));
+    assert_eq!(
+        (answer.src.to_bits(), answer.dst, answer.checksum_right),
+        (target, LAN.parse().unwrap(), true)
+    );
+    let Some(ndp::Message::NeighborAdvertisement { target: told, flags, options }) = answer.discovery()
+    else {
+        panic!("{answer:?}");
+    };
+    assert_eq!((told, flags), (target, ndp::flag::ROUTER | ndp::flag::SOLICITED | ndp::flag::OVERRIDE));
+    assert_eq!(options.link(ndp::option::TARGET_LINK), Some(port_mac(0)));
+    let known = router.shared().neighbors6(router.snapshot());
+    assert_eq!((known.len(), known[0].status), (1, NeighborStatus::Stale));
+    assert!(router.shared().neighbors(router.snapshot()).is_empty(), "ARP's table has none of it");
+    // From the unspecified address: the answer is for all.
+    let out = router.send6(0, &solicitation("::", target, None));
+    assert_eq!(
+        (out[0].ipv6().dst.to_bits(), out[0].ipv6().eth_dst),
+        (ipv6::ALL_NODES, [0x33, 0x33, 0, 0, 0, 1])
+    );
+    router.moved();
+    assert!(router.send6(0, &solicitation(LAN, ip6("2001:db8:1::2"), Some(ASKER))).is_empty());
+    assert!(router.send6(0, &solicitation(LAN, ip6("2001:db8:2::1"), Some(ASKER))).is_empty());
+    assert_eq!(dropped(&mut router, DropReason::NdIgnored), 2);
+}
+
+#[test]
+fn discovery_is_believed_only_from_the_link_and_whole() {
+    let mut router = router();
+    let target = ip6("2001:db8:1::1");
+    let ask = || solicitation(LAN, target, Some(ASKER));
+    for packet in [
+        ask().hop_limit(254),
+        ask().damaged(),
+        ask().extension(ipv6::DESTINATION_OPTIONS, &[0; 6]),
+        ask().fragment(0, false, 1),
+        solicitation("::", target, Some(ASKER)),
+        solicitation(LAN, ipv6::ALL_NODES, Some(ASKER)),
+        advertisement(WAN, "ff02::1", WAN, ndp::flag::SOLICITED, Some(ASKER)),
+    ] {
+        // A group that the router is in, so that it looks at the message.
+        let mut frame = packet.eth_dst(port_mac(0)).build();
+        frame[..6].copy_from_slice(&port_mac(0));
+        let out = router.inject(0, frame, VnetState::default());
+        assert!(out.iter().all(|out| matches!(out.to, To::Local(_))), "{out:?}");
+    }
+    let moved = router.moved();
+    assert_eq!(moved.get(&Counter::Drop(DropReason::BadNd)), Some(&7), "{moved:?}");
+    assert!(router.shared().neighbors6(router.snapshot()).is_empty());
+}
+
+#[test]
+fn a_neighbour_is_asked_by_multicast_and_probed_by_unicast() {
+    let mut router = Router::new(config());
+    router.advance_ms(1_100);
+    let out = router.send6(0, &from_lan(FAR));
+    assert_eq!((out.len(), out[0].to), (1, To::Port(1)));
+    let ask = out[0].ipv6();
+    assert_eq!(ask.dst.to_bits(), ipv6::solicited_node(ip6(WAN)));
+    assert_eq!((ask.eth_dst, ask.hop_limit), ([0x33, 0x33, 0xff, 0, 0, 0xfe], 255));
+    assert_eq!(ask.src, "2001:db8:2::1".parse::<Ipv6Addr>().unwrap());
+    let mac = [2, 7, 7, 7, 7, 7];
+    let answer =
+        advertisement(WAN, "2001:db8:2::1", WAN, ndp::flag::SOLICITED | ndp::flag::ROUTER, Some(mac));
+    let out = router.send6(1, &answer);
+    assert_eq!((out.len(), out[0].ipv6().eth_dst), (1, mac), "what has waited leaves");
+    let known = router.shared().neighbors6(router.snapshot());
+    assert_eq!((known[0].status, known[0].router), (NeighborStatus::Reachable, true));
+    router.advance_ms(31_000);
+    let out = router.send6(0, &from_lan(FAR));
+    let probe = out.iter().map(Output::ipv6).find(|packet| packet.discovery().is_some()).expect("a probe");
+    assert_eq!((probe.eth_dst, probe.dst), (mac, WAN.parse().unwrap()));
+    assert_eq!(out.len(), 2, "the packet does not wait");
+}
+
+#[test]
+fn the_number_of_neighbours_is_limited_for_each_family() {
+    let config = config().with(|config| config.settings.ipv6.max_neighbor_entries = 100);
+    let mut router = router_of(config);
+    for host in 0..300 {
+        router.send6(0, &from_lan(&format!("2001:db8:2::1:{host:x}")));
+    }
+    assert_eq!(router.shared().neighbors6(router.snapshot()).len(), 64);
+    assert!(dropped(&mut router, DropReason::NeighborTableFull) > 200);
+    // A neighbour on the other interface still has room, and so has IPv4.
+    assert_eq!(router.send6(1, &Ipv6Builder::new(WAN, LAN).udp(1, 2)).len(), 1);
+}
+
+fn states(router: &Router) -> Vec<(u32, Ipv6AddressState)> {
+    let own = router.shared().ipv6_addresses(router.snapshot());
+    own.iter().map(|own| (own.row, own.state)).collect()
+}
+
+#[test]
+fn addresses_are_used_when_no_other_station_has_them() {
+    let mut router = Router::new(config()).hosts6(0, &[LAN]);
+    let asked = router.advance_ms(10);
+    let targets: Vec<_> = asked
+        .iter()
+        .map(Output::ipv6)
+        .map(|packet| {
+            assert_eq!((packet.src.to_bits(), packet.hop_limit), (0, 255));
+            let Some(ndp::Message::NeighborSolicitation { target, options }) = packet.discovery() else {
+                panic!()
+            };
+            assert_eq!(options.link(ndp::option::SOURCE_LINK), None);
+            assert_eq!(packet.dst.to_bits(), ipv6::solicited_node(target));
+            target
+        })
+        .collect();
+    assert_eq!(targets.len(), 4);
+    assert!(targets.contains(&ip6("2001:db8:1::1")) && targets.contains(&link_local(1).to_bits()));
+    // Nothing is answered meanwhile.
+    let ask = solicitation(LAN, ip6("2001:db8:1::1"), Some(ASKER));
+    assert!(router.send6(0, &ask).is_empty());
+    assert!(router.send6(0, &Ipv6Builder::new(LAN, "2001:db8:1::1").echo_request(1, 1)).is_empty());
+    // Another station has one address, and looks for another.
+    let other = advertisement("2001:db8:2::1", "ff02::1", "2001:db8:2::1", ndp::flag::OVERRIDE, Some(ASKER));
+    router.send6(1, &other);
+    router.send6(1, &solicitation("::", link_local(1).to_bits(), None));
+    router.advance_ms(2_000);
+    use Ipv6AddressState::{Duplicate, Preferred};
+    assert_eq!(states(&router), [(0, Preferred), (100, Preferred), (0, Duplicate), (101, Duplicate)]);
+    assert_eq!(router.send6(0, &ask).len(), 1);
+    assert!(router.send6(1, &solicitation(WAN, ip6("2001:db8:2::1"), Some(ASKER))).is_empty());
+    // A carrier that comes back begins anew.
+    router.carrier(1, false);
+    router.carrier(1, true);
+    router.advance_ms(2_000);
+    assert!(states(&router).iter().all(|(_, state)| *state == Preferred));
+}
+
+#[test]
+fn an_address_without_detection_is_used_at_once_and_an_identifier_is_made() {
+    let config = config().with(|config| {
+        for address in config.addresses.iter_mut().filter(|address| address.address.is_ipv6()) {
+            (address.ipv6.no_dad, address.ipv6.eui_64) = (true, true);
+        }
+    });
+    let mut router = Router::new(config).hosts6(0, &[LAN]);
+    let own = Ipv6Addr::from_bits(ip6("2001:db8:1::") | u128::from(ipv6::eui_64(port_mac(0))));
+    let out = router.send6(0, &Ipv6Builder::new(LAN, &own.to_string()).echo_request(1, 1));
+    assert!(out.iter().any(|out| out.ipv6().src == own), "{out:?}");
+}
+
+#[test]
+fn a_gateway_may_be_a_link_local_address() {
+    let far = "2001:db8:77::/48";
+    let gateway = RouteTarget::Gateway { address: "fe80::9".parse().unwrap(), interface: Some(2) };
+    let mut router = router_of(config().route_to(far, gateway)).hosts6(1, &["fe80::9"]);
+    let out = router.send6(0, &from_lan("2001:db8:77::1"));
+    assert_eq!((out.len(), out[0].to, out[0].ipv6().eth_dst), (1, To::Port(1), host_mac6(ip6("fe80::9"))));
+}
+
+#[test]
+fn a_change_of_routes_leaves_the_other_family_alone() {
+    let mut router = router().hosts(1, &["10.2.0.5"]);
+    let before = router.snapshot().fib().routes();
+    router.reconfigure(|config| config.routes.retain(|route| route.destination.is_ipv4()));
+    assert!(router.send6(0, &from_lan(FAR)).iter().all(|out| out.to == To::Port(0)));
+    assert_eq!(dropped(&mut router, DropReason::NoRoute), 1);
+    assert_eq!(router.snapshot().fib().routes(), before);
+}
+
+fn tracking(config: RouterConfig) -> RouterConfig {
+    config.with(|config| config.tracking.enabled = TrackingMode::Yes)
+}
+
+#[test]
+fn connections_of_ipv6_are_tracked_by_ports_and_identifiers() {
+    let mut router = router_of(tracking(config()));
+    let syn = Ipv6Builder::new(LAN, WAN).tcp(1000, 80, tcp_flag::SYN, 1, 0);
+    assert_eq!(router.send6(0, &syn).len(), 1);
+    let answer = Ipv6Builder::new(WAN, LAN).tcp(80, 1000, tcp_flag::SYN | tcp_flag::ACK, 9, 2);
+    assert_eq!(router.send6(1, &answer).len(), 1);
+    assert_eq!(router.send6(0, &Ipv6Builder::new(LAN, WAN).echo_request(5, 1)).len(), 1);
+    assert_eq!(router.send6(1, &Ipv6Builder::new(WAN, LAN).echo_reply(5, 1)).len(), 1);
+    let stats = router.stats();
+    assert_eq!((stats.connections_ip4, stats.connections_ip6), (0, 2));
+    let known = router.connections_of(0);
+    assert_eq!(known.len(), 2);
+    // Neighbour discovery belongs to no connection.
+    router.send6(0, &solicitation(LAN, ip6("2001:db8:1::1"), Some(ASKER)));
+    assert_eq!(router.stats().connections_ip6, 2);
+}
+
+#[test]
+fn fragments_pass_one_by_one_and_those_that_overlap_do_not() {
+    let mut router = router_of(tracking(config()));
+    let packet = Ipv6Builder::new(LAN, WAN).udp(1000, 53).payload_len(3000);
+    let send = |router: &mut Router, mut frame: Vec<u8>| {
+        frame[..6].copy_from_slice(&port_mac(0));
+        router.inject(0, frame, VnetState::default())
+    };
+    // In any order; those before the first wait for it.
+    let mut frames = packet.build_fragments(1200, 1);
+    frames.reverse();
+    let out: Vec<_> = frames.iter().flat_map(|frame| send(&mut router, frame.clone())).collect();
+    assert_eq!(out.len(), 3);
+    assert!(out.iter().all(|out| out.to == To::Port(1) && out.ipv6().hop_limit == 63));
+    assert_eq!(router.stats().connections_ip6, 1);
+    router.moved();
+    // The second overlaps the first: neither it nor any other passes (RFC 5722).
+    let mut frames = packet.build_fragments(1200, 2);
+    frames[1] = packet.clone().fragment(1192, true, 2).payload_len(1192).build();
+    let passed: Vec<_> = frames.iter().map(|frame| send(&mut router, frame.clone()).len()).collect();
+    assert_eq!(passed, [1, 0, 0]);
+    assert_eq!(dropped(&mut router, DropReason::FragmentInvalid), 2);
+    // A fragment that comes twice is dropped alone.
+    let frames = packet.build_fragments(1200, 3);
+    let order = [0, 1, 1, 0, 2];
+    let passed: usize = order.iter().map(|at| send(&mut router, frames[*at].clone()).len()).sum();
+    assert_eq!(passed, 3);
+}
+
+#[test]
+fn workers_deal_with_ipv6_together() {
+    for workers in 1..=4 {
+        let mut router =
+            Router::with_workers(tracking(config()), workers).hosts6(0, &[LAN]).hosts6(1, &[WAN]);
+        router.advance_ms(1_100);
+        for port in 0..40 {
+            // A worker looks every few milliseconds whether a next hop has answered to another one.
+            let mut out = router.send6(0, &Ipv6Builder::new(LAN, WAN).udp(1000 + port, 53).payload_len(20));
+            out.extend(router.advance_ms(5));
+            assert_eq!(out.len(), 1, "{workers} workers, port {port}");
+            let mut out = router.send6(1, &Ipv6Builder::new(WAN, LAN).udp(53, 1000 + port));
+            out.extend(router.advance_ms(5));
+            assert_eq!(out.len(), 1, "{workers} workers, port {port}");
+        }
+        assert_eq!(router.stats().connections_ip6, 40);
+        let fragments = Ipv6Builder::new(LAN, WAN).udp(7, 53).payload_len(3000).build_fragments(1200, 1);
+        let sent: usize = fragments
+            .into_iter()
+            .map(|mut frame| {
+                frame[..6].copy_from_slice(&port_mac(0));
+                router.inject_batch(0, vec![(0, frame, VnetState::default())]).len()
+            })
+            .sum();
+        assert_eq!(sent, 3, "{workers} workers");
+        let stats = router.stats();
+        let drops: u64 = stats.drops.iter().sum();
+        assert_eq!(router.emitted + drops + stats.held, router.injected + stats.generated);
+    }
+}
+
+#[test]
+fn without_tracking_packets_are_forwarded_by_their_route_alone() {
+    let mut router = router();
+    let packets = [
+        from_lan(FAR),
+        Ipv6Builder::new(LAN, FAR).tcp(1000, 80, tcp_flag::ACK, 1, 1).payload_len(9),
+        Ipv6Builder::new(LAN, WAN).protocol(ipv6::ESP).payload_len(40),
+    ];
+    let slow: Vec<Vec<u8>> = packets.iter().map(|packet| router.send6(0, packet)[0].bytes.clone()).collect();
+    // The next hop is known now.
+    for (packet, slow) in packets.iter().zip(slow) {
+        let out = router.send6(0, packet);
+        assert_eq!((out.len(), out[0].fast, &out[0].bytes), (1, true, &slow), "{packet:?}");
+    }
+    let stats = router.stats();
+    assert_eq!(stats.routed.packets, 5);
+    // What is not plain takes the slow path, and is forwarded in the same way.
+    for packet in [
+        from_lan(FAR).extension(ipv6::HOP_BY_HOP, &[1, 4, 0, 0, 0, 0]),
+        Ipv6Builder::new(LAN, FAR).echo_request(1, 1),
+        from_lan(FAR).fragment(8, true, 5).payload_len(16),
+        Ipv6Builder::new(LAN, FAR).tcp(1000, 80, tcp_flag::SYN, 1, 1),
+    ] {
+        let out = router.send6(0, &packet);
+        assert_eq!((out.len(), out[0].fast, out[0].ipv6().hop_limit), (1, false, 63), "{packet:?}");
+    }
+    // The limits are the same, and so is what happens when a route goes.
+    assert_eq!(error_of(&router.send6(0, &from_lan(FAR).hop_limit(1))).0, icmpv6::TIME_EXCEEDED);
+    let long = Ipv6Builder::new(LAN, FAR).udp(1, 2).payload_len(1500);
+    assert_eq!(error_of(&router.send6(0, &long)), (icmpv6::PACKET_TOO_BIG, 0, 1500));
+    router.reconfigure(|config| config.routes.clear());
+    assert_eq!(error_of(&router.send6(0, &from_lan(FAR))).0, icmpv6::UNREACHABLE);
+}
+
+#[test]
+fn static_neighbours_need_no_solicitation() {
+    let mac = "02:00:00:00:00:77";
+    let mut router = Router::new(config().neighbor(2, WAN, mac, false));
+    let out = router.send6(0, &from_lan(FAR));
+    assert_eq!((out.len(), out[0].ipv6().eth_dst), (1, [2, 0, 0, 0, 0, 0x77]));
+}
+
+#[test]
+fn over_vlans_it_is_the_same() {
+    for tracked in [false, true] {
+        let config = if tracked { tracking(config()) } else { config() };
+        let mut router = router_of(config.trunk());
+        let out = router.send6(0, &from_lan(FAR));
+        assert_eq!((out.len(), out[0].to, out[0].ipv6().eth_dst), (1, To::Port(1), host_mac6(ip6(WAN))));
+        assert_eq!(router.send6(0, &from_lan(FAR))[0].fast, !tracked);
+        let out = router.send6(0, &Ipv6Builder::new(LAN, "2001:db8:1::1").echo_request(7, 1));
+        assert_eq!((out.len(), out[0].to), (1, To::Port(0)));
+        let out = router.send6(0, &solicitation(LAN, ip6("2001:db8:1::1"), Some(ASKER)));
+        assert_eq!((out.len(), out[0].to, out[0].ipv6().eth_dst), (1, To::Port(0), ASKER));
+        assert_eq!(error_of(&router.send6(0, &from_lan(FAR).hop_limit(1))).0, icmpv6::TIME_EXCEEDED);
+    }
+}
