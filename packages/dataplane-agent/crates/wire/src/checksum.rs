@@ -113,15 +113,22 @@ impl Delta {
     #[inline]
     #[must_use]
     pub const fn replace32(self, old: u32, new: u32) -> Self {
-        self.replace16((old >> 16) as u16, (new >> 16) as u16).replace16(old as u16, new as u16)
+        if old == new { self } else { self.then(Self(fold(new as u64 + !old as u64))) }
+    }
+    /// Adds the change of a 64-bit word at an even offset.
+    #[inline]
+    #[must_use]
+    pub const fn replace64(self, old: u64, new: u64) -> Self {
+        if old == new {
+            return self;
+        }
+        let (sum, carry) = new.overflowing_add(!old);
+        self.then(Self(fold((sum & 0xffff_ffff) + (sum >> 32) + carry as u64)))
     }
     /// Adds the change of a 128-bit word at an even offset.
     #[must_use]
     pub const fn replace128(self, old: u128, new: u128) -> Self {
-        self.replace32((old >> 96) as u32, (new >> 96) as u32)
-            .replace32((old >> 64) as u32, (new >> 64) as u32)
-            .replace32((old >> 32) as u32, (new >> 32) as u32)
-            .replace32(old as u32, new as u32)
+        self.replace64((old >> 64) as u64, (new >> 64) as u64).replace64(old as u64, new as u64)
     }
     /// The sum of both changes.
     #[inline]

@@ -42,7 +42,7 @@ impl<F: Frame> Engine<F> {
         let state = &mut self.state;
         state.now = now;
         if !new.shares_cache_epoch_with(&old) {
-            state.cache_epoch.advance();
+            state.begin_cache_epoch();
             state.paths.replace_rules(new.rule_rows());
             state.resumes.clear();
             // Replies to connections that are masqueraded with an address that is gone would not arrive: they are

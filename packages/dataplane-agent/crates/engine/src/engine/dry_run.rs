@@ -66,8 +66,8 @@ pub enum DryRunError<E> {
 impl<F: Frame> Engine<F> {
     /// The state of a flow at this worker.
     pub fn probe(&self, tuple: &Tuple) -> Probe {
-        let (table, cache_epoch, random) = self.for_probe();
-        Probe { connection: table.copy_of(tuple, cache_epoch), random, full: table.is_full() }
+        let (table, actions, random) = self.for_probe();
+        Probe { connection: table.copy_of(tuple, actions), random, full: table.is_full() }
     }
 }
 
@@ -329,9 +329,9 @@ impl DryRun<'_> {
             Engine::<HeapFrame>::new(worker, workers, Arc::clone(shared), Arc::clone(self.snapshot), LIMITS);
         let known = || self.known.iter().filter(|(known, _)| *known == worker).map(|(_, probe)| probe);
         let first = known().next();
-        engine.become_dry_run(first.map_or(0, |probe| probe.random), |table, cache_epoch| {
+        engine.become_dry_run(first.map_or(0, |probe| probe.random), |table, actions| {
             for copied in known().filter_map(|probe| probe.connection.as_ref()) {
-                table.paste(copied, cached, cache_epoch);
+                table.paste(copied, cached, actions);
             }
             if first.is_some_and(|probe| probe.full) {
                 table.close();

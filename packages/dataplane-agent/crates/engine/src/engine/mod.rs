@@ -9,6 +9,7 @@ pub mod stats;
 
 use std::sync::Arc;
 
+use crate::flow::actions::FlowActions;
 use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::{Change, ConnectionTable, Translated};
 use crate::flow::paths::Paths;
@@ -100,6 +101,7 @@ impl<F: Frame> Engine<F> {
                 batch: 0,
                 cache_epoch: CacheEpoch::default(),
                 table: ConnectionTable::new(worker, workers, share, seed as u32),
+                actions: FlowActions::default(),
                 paths: Paths::new(snapshot.rule_rows()),
                 holds: Holds::default(),
                 fragments: Fragments::default(),
@@ -407,18 +409,22 @@ impl<F: Frame> Engine<F> {
         (&self.snapshot, &mut self.state)
     }
 
-    /// The parts that [`Self::probe`] reads: the connections, and the state of the random numbers.
-    pub(crate) fn for_probe(&self) -> (&ConnectionTable, u32, u64) {
-        (&self.state.table, self.state.cache_epoch.number, self.state.random)
+    /// The parts that [`Self::probe`] reads: the connections, their actions, and the state of the random numbers.
+    pub(crate) fn for_probe(&self) -> (&ConnectionTable, &FlowActions, u64) {
+        (&self.state.table, &self.state.actions, self.state.random)
     }
 
     /// Makes this the engine of a dry run: rules do not count and add no list entries, and `fill` sets up its
     /// connection table.
-    pub(crate) fn become_dry_run(&mut self, random: u64, fill: impl FnOnce(&mut ConnectionTable, u32)) {
+    pub(crate) fn become_dry_run(
+        &mut self,
+        random: u64,
+        fill: impl FnOnce(&mut ConnectionTable, &mut FlowActions),
+    ) {
         self.state.random = random;
         self.state.dry_run = true;
         self.state.follow_changes();
-        fill(&mut self.state.table, self.state.cache_epoch.number);
+        fill(&mut self.state.table, &mut self.state.actions);
     }
 
     /// Tuple of the replies to packets with this tuple, if a connection is known.

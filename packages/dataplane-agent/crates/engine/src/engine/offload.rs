@@ -8,6 +8,7 @@
 use tollway_wire::{ethernet, ipv4};
 
 use crate::engine::Engine;
+use crate::flow::actions::FlowAction;
 use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::{CachedAction, ConnectionTable, action_flag};
 use crate::flow::paths::Remembered;
@@ -213,13 +214,10 @@ fn connection<F>(
     entry: EntryIndex,
 ) -> Option<Offload> {
     let direction = ConnectionTable::direction_of(entry);
-    let action = state.table.installed(entry)?;
-    let version = state.table.hot(conn)?.version;
-    let in_port = state.table.in_port(entry)?;
-    let same = action.cache_epoch == state.cache_epoch.number
-        && action.stamp == state.cache_epoch.stamp
-        && action.version == version
-        && decides_alone(action);
+    let cached = state.table.cached(entry)?;
+    let action = state.actions.get(cached.action)?;
+    let (version, in_port) = (cached.version, action.in_port);
+    let same = cached.stamp == state.cache_epoch.stamp && decides_alone(cached, action);
     if !same || !snapshot.settings.allow_fast_path {
         return None;
     }
@@ -254,9 +252,11 @@ fn connection<F>(
 }
 
 /// Whether an action is valid for every packet without examining it.
-fn decides_alone(action: &CachedAction) -> bool {
-    const LOOKED_AT: u16 = action_flag::LIMITED_VALIDITY | action_flag::SET_DSCP;
-    action.resume == 0 && action.flags & LOOKED_AT == 0 && action.queue.is_none()
+fn decides_alone(cached: &CachedAction, action: &FlowAction) -> bool {
+    action.resume == 0
+        && action.new_dscp.is_none()
+        && !cached.has(action_flag::LIMITED_VALIDITY)
+        && cached.queue().is_none()
 }
 
 /// Link-layer address and MTU of a port, and link-layer address of the next hop.
@@ -315,18 +315,17 @@ fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &m
         OffloadedFlow::Connection { conn, direction, version, path } => {
             let entry = conn.slot << 1 | direction as u32;
             let (now, timeouts) = (state.now, &snapshot.timeouts);
-            let installed = state.table.installed(entry).copied();
-            let Some((hot, action)) = state.table.hot(conn).zip(installed) else { return false };
-            let same = hot.version == version
-                && action.version == version
-                && action.cache_epoch == handle.cache_epoch.number
+            let cached = state.table.hot(conn).and_then(|_| state.table.cached(entry)).copied();
+            let known = cached.and_then(|cached| Some((cached, *state.actions.get(cached.action)?)));
+            let Some((cached, action)) = known else { return false };
+            let same = cached.version == version
                 && (action.out_port, action.adjacency) == (handle.out_port, handle.adjacency)
                 // A packet that the worker received may have caused a new decision meanwhile.
                 && state.paths.remember(action.path) == path
-                && decides_alone(&action)
-                && state.table.in_port(entry) == Some(handle.in_port)
+                && decides_alone(&cached, &action)
+                && action.in_port == handle.in_port
                 && state.table.may_offload(conn, now, timeouts);
-            if !same || action.stamp == state.cache_epoch.stamp {
+            if !same || cached.stamp == state.cache_epoch.stamp {
                 return same;
             }
             let Some(tuples) = state.table.tuples(conn) else { return false };

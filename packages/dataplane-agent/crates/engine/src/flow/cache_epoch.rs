@@ -26,16 +26,12 @@ impl CacheEpoch {
         self.number = self.number.checked_add(1).unwrap_or(1);
     }
 
-    /// Called at the start of a batch: reads the count of changes. Returns whether a new epoch has begun, because the
+    /// Called at the start of a batch: reads the count of changes. Returns whether a new epoch must begin, because the
     /// stamps no longer tell which flows a change concerns.
     #[inline]
     pub fn follow(&mut self, change_counters: &ChangeCounters) -> bool {
         let count = change_counters.count();
         self.stamp = count as Stamp;
-        let all = self.window.follow(count);
-        if all {
-            self.advance();
-        }
-        all
+        self.window.follow(count)
     }
 }

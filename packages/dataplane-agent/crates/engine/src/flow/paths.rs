@@ -8,10 +8,11 @@
 //! that were forwarded outside the engine, which reports them later.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 use tollway_config::dataplane::RowId;
 
+use super::number_hasher::NumberHasher;
 use crate::ids::NONE;
 use crate::packet::count::Count;
 
@@ -60,31 +61,12 @@ impl RuleCounter {
     }
 }
 
-/// Hashes a path and a row. Both are numbers that the router assigns, which an attacker cannot choose.
-#[derive(Debug, Default, Clone, Copy)]
-struct StepHasher(u64);
-
-impl Hasher for StepHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        let mixed = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = mixed as u64 ^ (mixed >> 64) as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 /// The paths of one worker, and its rule counters.
 #[derive(Debug)]
 pub struct Paths {
     nodes: Vec<PathNode>,
     /// Children by path (upper half of the key) and row (lower half).
-    children: HashMap<u64, u32, BuildHasherDefault<StepHasher>>,
+    children: HashMap<u64, u32, BuildHasherDefault<NumberHasher>>,
     /// Ascending by row.
     slots: Vec<RuleCounter>,
     /// Slot that [`Self::count_rule`] last found.

@@ -65,6 +65,12 @@ pub struct ConnRef {
 /// Index of a flow entry: connection slot × 2 + direction.
 pub type EntryIndex = u32;
 
+/// Number of a flow action among those of a worker: see [`crate::flow::actions`].
+pub type ActionId = u32;
+
+/// No flow action.
+pub const NO_ACTION: ActionId = 0;
+
 /// No entry.
 pub const NO_ENTRY: EntryIndex = u32::MAX;
 

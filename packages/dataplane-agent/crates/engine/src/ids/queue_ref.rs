@@ -96,6 +96,18 @@ impl QueueRef {
         LeafId(self.0.wrapping_sub(1))
     }
 
+    /// The reference with this number.
+    #[inline]
+    pub(crate) const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The reference as a number.
+    #[inline]
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
     /// Whether the reference itself shows that the packet passes at most one leaf.
     #[inline]
     pub(crate) const fn is_short(self) -> bool {

@@ -2,28 +2,21 @@
 
 use super::tuple::{Addr, Tuple};
 
-/// Key that a lookup compares. An IPv6 key holds a 32-bit fingerprint of both addresses; the addresses themselves are
-/// stored separately and compared afterwards.
+/// Key that a lookup compares. That of IPv6 does not contain the addresses, which are compared beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowKey {
-    /// IPv4: source and destination. IPv6: the fingerprint in the upper half; in an entry, the place of the addresses
-    /// in the lower half.
+    /// IPv4: source and destination. IPv6: 0.
     pub(crate) addresses: u64,
-    /// Protocol, family and ports; in an entry, also the ingress port of its action, in the highest bits.
+    /// Protocol, family, kind of an ICMP query, and ports. The highest 16 bits are 0.
     pub(crate) rest: u64,
 }
 
-/// Shift of the ingress port in [`FlowKey::rest`].
-pub(crate) const IN_PORT: u32 = 48;
 const V4: u64 = 4 << 8;
-/// Bits of an IPv6 key.
-pub(crate) const V6: u64 = 6 << 8;
+const V6: u64 = 6 << 8;
 /// Bits that hold the family.
-pub(crate) const FAMILY: u64 = 0x0f << 8;
+const FAMILY: u64 = 0x0f << 8;
 /// Shift of [`Tuple::icmp`] in [`FlowKey::rest`]: beside the family.
 const ICMP_KIND: u32 = 12;
-/// Bits that are set in the family of an IPv6 key but not in that of an IPv4 key.
-pub(crate) const V6_ONLY: u64 = V6 & !V4;
 
 impl FlowKey {
     /// Key of packets with a tuple.
@@ -34,7 +27,8 @@ impl FlowKey {
         let rest = u64::from(tuple.protocol) | kind | ports;
         match (tuple.src.as_v4(), tuple.dst.as_v4()) {
             (Some(src), Some(dst)) => Self::v4(src, dst, rest),
-            _ => Self { addresses: fingerprint(tuple) >> 32 << 32, rest: rest | V6 },
+            // See Tuple::is_v4.
+            _ => Self { addresses: 0, rest: rest | V6 },
         }
     }
 
@@ -50,35 +44,32 @@ impl FlowKey {
         Self::v4(src, dst, rest)
     }
 
-    /// The key of an IPv4 entry without the ingress port, as packets have it.
-    pub(crate) fn without_port(self) -> Self {
-        Self { rest: self.rest & ((1 << IN_PORT) - 1), ..self }
-    }
-
-    /// Hash of the key.
+    /// Hash of the key of an IPv4 packet.
     #[inline]
-    pub(crate) fn hash(&self, seed: u64) -> u32 {
+    pub(crate) fn hash_v4(&self, seed: u64) -> u32 {
         let hash = mix(self.addresses ^ seed, self.rest ^ 0xe703_7ed1_a0b4_28db);
         (hash ^ hash >> 32) as u32
     }
 
-    /// The key of an IPv6 entry whose addresses are stored at `place`.
-    pub(crate) fn with_place(self, place: u32) -> Self {
-        Self { addresses: self.addresses | u64::from(place), ..self }
-    }
-
-    /// Place of the addresses of an IPv6 entry; `None` for IPv4, whose addresses are in the key.
+    /// Hash of the key of an IPv6 packet with these addresses.
     #[inline]
-    pub(crate) fn place(&self) -> Option<u32> {
-        (self.rest & FAMILY == V6).then_some(self.addresses as u32)
+    pub(crate) fn hash_v6(&self, src: Addr, dst: Addr, seed: u64) -> u32 {
+        // The seed is in each factor, so that no sender can choose one that is zero.
+        let half = |address: Addr, seed: u64| {
+            mix(address.0 as u64 ^ seed, (address.0 >> 64) as u64 ^ seed.rotate_left(32))
+        };
+        let addresses =
+            half(src, seed ^ 0x8ebc_6af0_9c88_c6e3) ^ half(dst, seed ^ 0x5899_65cc_7537_4cc3).rotate_left(1);
+        let hash = mix(addresses ^ seed, self.rest ^ 0xe703_7ed1_a0b4_28db);
+        (hash ^ hash >> 32) as u32
     }
 
     /// The tuple of an IPv4 key; without addresses for IPv6.
     #[inline]
     pub(crate) fn tuple(&self) -> Tuple {
-        let (src, dst) = match self.place() {
-            None => (Addr::v4((self.addresses >> 32) as u32), Addr::v4(self.addresses as u32)),
-            Some(_) => (Addr::default(), Addr::default()),
+        let (src, dst) = match self.is_v4() {
+            true => (Addr::v4((self.addresses >> 32) as u32), Addr::v4(self.addresses as u32)),
+            false => (Addr::default(), Addr::default()),
         };
         Tuple {
             src,
@@ -113,6 +104,12 @@ impl FlowKey {
     pub(crate) fn is_v4(&self) -> bool {
         self.rest & FAMILY == V4
     }
+
+    /// Whether it is of an IPv6 flow.
+    #[inline]
+    pub(crate) fn is_v6(&self) -> bool {
+        self.rest & (V6 & !V4) != 0
+    }
 }
 
 /// Mixes two words; the folded 128-bit product.
@@ -120,12 +117,4 @@ impl FlowKey {
 pub(crate) const fn mix(a: u64, b: u64) -> u64 {
     let product = (a as u128).wrapping_mul(b as u128);
     product as u64 ^ (product >> 64) as u64
-}
-
-/// Hash of a tuple.
-pub(crate) fn fingerprint(tuple: &Tuple) -> u64 {
-    let half = |address: u128| {
-        mix(address as u64 ^ 0x9e37_79b9_7f4a_7c15, (address >> 64) as u64 ^ 0xe703_7ed1_a0b4_28db)
-    };
-    mix(half(tuple.src.0) ^ 0x8ebc_6af0_9c88_c6e3, half(tuple.dst.0) ^ 0x5899_65cc_7537_4cc3)
 }

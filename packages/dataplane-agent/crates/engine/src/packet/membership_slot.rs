@@ -20,6 +20,18 @@ impl MembershipSlot {
     /// No lookup.
     pub const NONE: Self = Self(0);
 
+    /// Two slots from the bits of a number.
+    #[inline]
+    pub(crate) const fn pair_of(number: u32) -> [Self; 2] {
+        [Self((number >> 16) as u16), Self(number as u16)]
+    }
+
+    /// The number that [`Self::pair_of`] makes these slots of.
+    #[inline]
+    pub(crate) const fn number_of([first, second]: [Self; 2]) -> u32 {
+        (first.0 as u32) << 16 | second.0 as u32
+    }
+
     /// The slot of an address in a list. The number of a list stays the same as long as the list exists.
     #[inline]
     pub fn of(list: u32, address: Addr) -> Self {

@@ -66,6 +66,12 @@ pub struct Tuple {
 }
 
 impl Tuple {
+    /// Whether both addresses are of IPv4.
+    #[inline]
+    pub const fn is_v4(&self) -> bool {
+        self.src.as_v4().is_some() && self.dst.as_v4().is_some()
+    }
+
     /// The tuple of the packets that answer this one.
     #[inline(always)]
     pub const fn reversed(self) -> Self {

@@ -2,7 +2,8 @@
 
 use tollway_config::dataplane::RpFilter;
 
-use crate::flow::conntrack::{CachedAction, action_flag};
+use crate::flow::actions::FlowAction;
+use crate::flow::conntrack::{ConnectionTable, action_flag};
 use crate::ip::fib::Lookup;
 use crate::packet::Meta;
 use crate::packet::membership_slot::MembershipSlot;
@@ -15,11 +16,12 @@ use crate::snapshot::Snapshot;
 #[cold]
 #[inline(never)]
 pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> bool {
-    let Some(action) = state.table.installed(meta.entry) else { return false };
-    let action = *action;
+    let Some(&cached) = state.table.installed(meta.entry) else { return false };
+    let Some(&action) = state.actions.get(cached.action) else { return false };
     let change_counters = &state.shared.change_counters;
-    let stamp = action.stamp;
-    let [one, other] = action.lists;
+    let stamp = cached.stamp;
+    let lists = state.table.memberships(meta.entry);
+    let [one, other] = lists;
     if change_counters.list_changed_since(one, stamp) || change_counters.list_changed_since(other, stamp) {
         return false;
     }
@@ -31,8 +33,9 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     // The addresses for which the rules were evaluated: mangle's prerouting sees the received destination, the other
     // chains the translated one. The source is translated after all rules.
     let came = dst;
-    let dst = if action.flags & action_flag::NAT_DST != 0 { action.new_dst } else { dst };
-    let listed = action.lists != [MembershipSlot::NONE; 2];
+    let dst = if cached.has(action_flag::NAT_DST) { translated_destination(state, meta) } else { Some(dst) };
+    let Some(dst) = dst else { return false };
+    let listed = lists != [MembershipSlot::NONE; 2];
     let network_changed = |address| change_counters.listed_network_changed_since(address, stamp);
     if listed && [src, came, dst].into_iter().any(network_changed) {
         return false;
@@ -41,14 +44,18 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
         return false;
     }
     let now = state.cache_epoch.stamp;
-    if let Some((entry, _)) = state.table.flow_mut(meta.entry) {
-        entry.action.stamp = now;
-    }
+    state.table.set_stamp(meta.entry, now);
     true
 }
 
+/// The translated destination of a packet, IPv4 in host order.
+fn translated_destination<F>(state: &WorkerState<F>, meta: &Meta) -> Option<u32> {
+    let tuples = state.table.tuples(state.table.reference(meta.entry)?)?;
+    tuples.target(ConnectionTable::direction_of(meta.entry)).dst.as_v4()
+}
+
 /// Whether the route to a destination still has the port and the adjacency of the cached action.
-fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32, action: &CachedAction) -> bool {
+fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32, action: &FlowAction) -> bool {
     let (interface, next_hop) = match snapshot.lookup(dst) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::RowId;
 
 use crate::firewall::rules::{Evaluation, OutcomeValidity, Position};
+use crate::flow::actions::FlowActions;
 use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::ConnectionTable;
 use crate::flow::paths::Paths;
@@ -44,6 +45,8 @@ pub struct WorkerState<F> {
     pub(crate) cache_epoch: CacheEpoch,
     /// Connections of the flows that this worker owns.
     pub(crate) table: ConnectionTable,
+    /// Actions that the flow entries of the connections refer to.
+    pub(crate) actions: FlowActions,
     /// Paths of rules that packets took, and their counters.
     pub(crate) paths: Paths,
     /// Packets that wait for the link-layer address of their next hop.
@@ -146,10 +149,19 @@ impl<F> WorkerState<F> {
     /// Called at the start of a batch: applies changes that invalidate cached actions.
     #[inline]
     pub(crate) fn follow_changes(&mut self) {
-        if self.cache_epoch.follow(&self.shared.change_counters) {
+        if self.cache_epoch.follow(&self.shared.change_counters) | self.actions.is_full() {
+            self.begin_cache_epoch();
             // Cached adjacencies are not valid longer than cached actions.
             self.adjacencies = AdjacencyCache::default();
             self.adjacencies6 = AdjacencyCache::default();
+        }
+    }
+
+    /// Begins another cache epoch: every cached action becomes invalid.
+    pub(crate) fn begin_cache_epoch(&mut self) {
+        self.cache_epoch.advance();
+        if self.actions.begin_epoch() {
+            self.table.forget_actions();
         }
     }
 

@@ -194,7 +194,8 @@ fn from_cache<F>(state: &WorkerState<F>, meta: &Meta, rows: &mut Vec<RowId>) -> 
     let Some(conn) = conn else {
         return Some(Decision::FromCache { resumed, source: None, destination: None });
     };
-    if !resumed && let Some(action) = state.table.installed(meta.entry) {
+    let cached = state.table.installed(meta.entry).and_then(|cached| state.actions.get(cached.action));
+    if !resumed && let Some(action) = cached {
         rows.extend(state.paths.rows_of(action.path));
     }
     let direction = ConnectionTable::direction_of(meta.entry);

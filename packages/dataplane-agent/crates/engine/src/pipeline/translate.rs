@@ -2,8 +2,7 @@
 
 use tollway_wire::ipv4;
 
-use crate::flow::conntrack::CachedAction;
-use crate::flow::nat::{Manip, Rewrite, apply_plain, icmp_error, ident};
+use crate::flow::nat::{Manip, PlainRewrite, Rewrite, icmp_error, ident};
 use crate::packet::frame::Frame;
 use crate::packet::verdict::DropReason;
 use crate::packet::{Packet, flag};
@@ -52,8 +51,6 @@ fn translate_plain<F: Frame>(state: &WorkerState<F>, packet: &mut Packet<F>) -> 
     let Some(head) = frame.head_mut().first_chunk_mut() else { return false };
     let keys = meta.conn.and_then(|reference| state.table.keys(reference, meta.direction));
     let Some((key, other)) = keys else { return false };
-    let mut action = CachedAction::default();
-    Rewrite::of_keys(key, other, meta.direction).fill(&mut action);
-    apply_plain(&action, head, meta.tuple.protocol, vnet.needs_csum);
+    PlainRewrite::of_keys(key, other).apply(head, meta.tuple.protocol, vnet.needs_csum);
     true
 }

@@ -4,6 +4,7 @@ use tollway_config::protocol::record::{ConnectionRecord, PackedAddress, connecti
 use tollway_wire::ipv4::{ICMP, TCP};
 
 use super::connection::{Connection, Totals};
+use super::entry::action_flag;
 use super::status::Status;
 use super::table::ConnectionTable;
 use crate::ids::Direction;
@@ -37,7 +38,7 @@ impl ConnectionTable {
             .map(|direction| {
                 conn.slow_reason(direction).or_else(|| match self.installed(slot << 1 | direction as u32) {
                     Some(action) if action.version != conn.version => Some(SlowReason::Stale),
-                    Some(action) => (action.resume != 0).then_some(SlowReason::Rule),
+                    Some(action) => action.has(action_flag::RESUMES).then_some(SlowReason::Rule),
                     None => Some(SlowReason::NewConnection),
                 })
             });

@@ -1,10 +1,12 @@
 //! The flow entry of one direction of a connection: the key that a lookup compares, and the cached action that the fast
-//! path applies on a hit. One cache line.
+//! path applies on a hit. Both entries of an IPv4 connection share a cache line, so that the translation of a packet,
+//! which is the reverse of the other direction's key, costs no further one. An entry of IPv6 has a line of its own.
+
+use tollway_wire::checksum::Delta;
 
 use crate::flow::change_counters::Stamp;
-use crate::ids::{AdjacencyId, QueueRef};
-use crate::packet::key::{FAMILY, FlowKey, IN_PORT, V6, V6_ONLY};
-use crate::packet::membership_slot::MembershipSlot;
+use crate::ids::{ActionId, NO_ACTION, QueueRef};
+use crate::packet::key::FlowKey;
 
 /// Bits of [`CachedAction::flags`].
 pub mod action_flag {
@@ -14,116 +16,103 @@ pub mod action_flag {
     pub const NAT_DST: u16 = 4;
     /// The action has a limited [`Validity`](crate::flow::conntrack::Validity).
     pub const LIMITED_VALIDITY: u16 = 8;
-    /// Write the DSCP in [`DSCP`].
-    pub const SET_DSCP: u16 = 16;
-    /// New DSCP with `SET_DSCP`.
-    pub const DSCP: u16 = 0x3f00;
-    /// Lowest bit of [`DSCP`].
-    pub const DSCP_SHIFT: u32 = 8;
+    /// Rules are evaluated for each packet, from the resume point of the action on.
+    pub const RESUMES: u16 = 16;
+    /// The action depends on address lists.
+    pub const LISTED: u16 = 32;
+    /// The packets have a queue.
+    pub(super) const QUEUED: u16 = 64;
 }
 
-impl CachedAction {
-    /// The DSCP to write.
-    #[inline]
-    pub const fn new_dscp(&self) -> Option<u8> {
-        if self.flags & action_flag::SET_DSCP == 0 {
-            None
-        } else {
-            Some(((self.flags & action_flag::DSCP) >> action_flag::DSCP_SHIFT) as u8)
-        }
-    }
-
-    /// Makes the action write this DSCP.
-    pub(crate) fn set_dscp(&mut self, dscp: u8) {
-        self.flags |= action_flag::SET_DSCP | u16::from(dscp & 0x3f) << action_flag::DSCP_SHIFT;
-    }
-}
-
-/// The action for later packets of a direction. The checksum deltas do not include the TTL.
+/// The action for later packets of a direction: the number of the action that it shares with other flows, and what is
+/// its own. New addresses and ports are those of the other direction's key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CachedAction {
-    /// Number of the worker's [cache epoch](crate::flow::cache_epoch) at install; 0 when there is no action.
-    pub cache_epoch: u32,
+    /// Number among the worker's [flow actions](crate::flow::actions::FlowActions); [`NO_ACTION`] when none was cached.
+    pub action: ActionId,
     /// Count of changes of routes and lists at install, or at the last revalidation.
     pub stamp: Stamp,
-    /// Adjacency of the next hop, whose MAC address becomes the link-layer destination.
-    pub adjacency: AdjacencyId,
-    /// Queue reference of the packets, valid within this cache epoch.
-    pub queue: QueueRef,
-    /// Path id: the rules counted.
-    pub path: u32,
-    /// New IPv4 source with `NAT_SRC`.
-    pub new_src: u32,
-    /// New IPv4 destination with `NAT_DST`.
-    pub new_dst: u32,
     /// Connection version at install.
     pub version: u16,
-    /// Egress port.
-    pub out_port: u16,
-    /// Resume point: the rule from which on rules are evaluated for every packet; 0 for none.
-    pub resume: u16,
     /// See [`action_flag`].
     pub flags: u16,
-    /// New source port (ICMP: identifier) with `NAT_SRC`.
-    pub new_src_port: u16,
-    /// New destination port (ICMP: identifier) with `NAT_DST`.
-    pub new_dst_port: u16,
-    /// Change of the IPv4 header checksum by the new addresses.
-    pub l3_delta: u16,
-    /// Change of a complete L4 checksum.
-    pub l4_delta: u16,
-    /// Address list lookups that it depends on.
-    pub lists: [MembershipSlot; 2],
+    /// With `QUEUED` the queue reference of the packets; otherwise the checksum deltas of the translation.
+    pub(crate) own: u32,
 }
 
-/// A direction of a connection in the flow cache: key and cached action, in one cache line of 64 bytes.
+impl CachedAction {
+    /// Whether an action was cached, valid or not.
+    #[inline]
+    pub const fn is_some(&self) -> bool {
+        self.action != NO_ACTION
+    }
+
+    /// The queue reference of the packets, valid within this cache epoch.
+    #[inline]
+    pub const fn queue(&self) -> QueueRef {
+        if self.has(action_flag::QUEUED) { QueueRef::from_number(self.own) } else { QueueRef::NONE }
+    }
+
+    /// Sets the queue reference. The deltas are lost.
+    pub(crate) const fn set_queue(&mut self, queue: QueueRef) {
+        self.flags &= !action_flag::QUEUED;
+        if !queue.is_none() {
+            (self.own, self.flags) = (queue.number(), self.flags | action_flag::QUEUED);
+        }
+    }
+
+    /// The change of the IPv4 header checksum by the new addresses, and that of a complete L4 checksum by these and the
+    /// ports, without that of the TTL; `None` for flows with a queue, which have no room for them.
+    #[inline]
+    pub const fn deltas(&self) -> Option<(Delta, Delta)> {
+        if self.has(action_flag::QUEUED) {
+            return None;
+        }
+        Some((Delta((self.own >> 16) as u16), Delta(self.own as u16)))
+    }
+
+    /// Stores [`Self::deltas`], unless the flow has a queue.
+    #[inline]
+    pub(crate) const fn set_deltas(&mut self, l3: Delta, l4: Delta) {
+        if !self.has(action_flag::QUEUED) {
+            self.own = (l3.0 as u32) << 16 | l4.0 as u32;
+        }
+    }
+
+    /// Whether any of the flags is set.
+    #[inline]
+    pub const fn has(&self, flags: u16) -> bool {
+        self.flags & flags != 0
+    }
+}
+
+/// A direction of a connection in the flow cache: key and cached action.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(C, align(64))]
+#[repr(C, align(32))]
 pub struct FlowEntry {
     key: FlowKey,
     /// The action for later packets.
-    pub action: CachedAction,
+    pub cached: CachedAction,
 }
 
 impl FlowEntry {
     /// An entry without an action.
     pub(super) fn new(key: FlowKey) -> Self {
-        Self { key, action: CachedAction::default() }
+        Self { key, cached: CachedAction::default() }
     }
 
     /// The key.
     #[inline]
-    pub(super) fn key(&self) -> &FlowKey {
+    pub(crate) fn key(&self) -> &FlowKey {
         &self.key
     }
 
-    /// Whether the key is that of an IPv4 tuple. `false` for every IPv6 entry.
-    #[inline]
-    pub(super) fn is_exactly_v4(&self, key: &FlowKey) -> bool {
-        let ports = (self.key.rest ^ key.rest) << (64 - IN_PORT);
-        (self.key.addresses ^ key.addresses) | ports | (self.key.rest & V6_ONLY) == 0
-    }
-
-    /// Whether the key is that of a tuple; for IPv6 its addresses must still be compared.
+    /// Whether the key is this one; for IPv6 the addresses must still be compared.
     #[inline]
     pub(super) fn is(&self, key: &FlowKey) -> bool {
-        let place = if self.key.rest & FAMILY == V6 { u64::from(u32::MAX) } else { 0 };
-        ((self.key.addresses ^ key.addresses) & !place) | (self.key.rest ^ key.rest) << (64 - IN_PORT) == 0
-    }
-
-    /// Ingress port of the packets for which the action is valid.
-    #[inline]
-    pub fn in_port(&self) -> u16 {
-        (self.key.rest >> IN_PORT) as u16
-    }
-
-    /// Stores an action for packets from a port.
-    #[inline(always)]
-    pub(super) fn set(&mut self, in_port: u16, action: CachedAction) {
-        self.key.rest = self.key.rest & !(0xffff << IN_PORT) | u64::from(in_port) << IN_PORT;
-        self.action = action;
+        (self.key.addresses ^ key.addresses) | (self.key.rest ^ key.rest) == 0
     }
 }
 
-const _: () = assert!(size_of::<FlowEntry>() == 64);
+const _: () = assert!(size_of::<FlowEntry>() == 32);

@@ -48,6 +48,11 @@ pub struct HotState {
 }
 
 impl HotState {
+    /// The state of a slot that no connection has used yet.
+    pub(super) fn unused() -> Self {
+        Self { status: Status::default(), ..Self::new(ProtocolState::default()) }
+    }
+
     /// The state of a connection that is being created.
     pub(super) fn new(protocol_state: ProtocolState) -> Self {
         let mut status = Status::default();

@@ -56,7 +56,7 @@ impl ConnectionTable {
     /// refers to it must be passed to [`ConnectionTable::confirm`] or [`ConnectionTable::abandon`].
     pub fn track(&mut self, tuple: &Tuple, transport: &Transport, now: Now, timeouts: &Timeouts) -> Tracked {
         let key = FlowKey::of(tuple);
-        let flow = Flow { tuple, key: &key, hash: self.hash_of(&key), entry: NO_ENTRY };
+        let flow = Flow { tuple, key: &key, hash: self.hash_of(&key, tuple), entry: NO_ENTRY };
         self.track_flow(&flow, transport, now, timeouts)
     }
 
@@ -97,7 +97,7 @@ impl ConnectionTable {
 
     #[inline]
     fn entry_of(&self, flow: &Flow<'_>) -> Option<EntryIndex> {
-        if self.is_entry(flow.entry, flow.key) {
+        if self.is_entry(flow.entry, flow.key, flow.tuple) {
             return Some(flow.entry);
         }
         self.find_key(flow.tuple, flow.key, flow.hash)

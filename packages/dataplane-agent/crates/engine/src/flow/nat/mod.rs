@@ -15,7 +15,7 @@ mod rewrite;
 mod tests;
 
 pub use bind::{BindContext, BindError, NatTarget, SourceBinding, bind_destination, bind_source};
-pub use rewrite::{Manip, Rewrite, apply_cached, apply_plain};
+pub use rewrite::{Manip, PlainRewrite, Rewrite};
 
 use tollway_wire::ipv4::{DCCP, ICMP, TCP, UDP, UDP_LITE};
 

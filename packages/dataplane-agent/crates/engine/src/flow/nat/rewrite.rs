@@ -177,30 +177,66 @@ impl Rewrite {
         if self.is_none() {
             return true;
         }
-        let mut action = CachedAction::default();
-        self.fill(&mut action);
         let Ok(packet) = ipv4::Packet::new_checked(&*l3) else { return false };
         let header = packet.header_len();
         let l4 = (packet.fragment_offset() == 0).then_some(header);
-        write(l3, l4, self.protocol, &action, needs_csum);
+        self.write(l3, l4, needs_csum);
         true
     }
 
-    /// Writes the translation into a cached action: addresses, ports, deltas and the NAT flags.
-    #[inline(always)]
-    pub fn fill(&self, action: &mut CachedAction) {
-        action.new_src = self.src;
-        action.new_dst = self.dst;
-        action.new_src_port = self.src_port;
-        action.new_dst_port = self.dst_port;
-        action.l3_delta = self.l3.0;
-        action.l4_delta = self.l4.0;
-        action.flags &= !(action_flag::NAT_SRC | action_flag::NAT_DST);
+    /// [`Self::apply`] for a packet that is no fragment, whose IPv4 header is known to have this length, bytes.
+    #[inline]
+    pub fn apply_whole(&self, l3: &mut [u8], header_len: usize, needs_csum: bool) {
+        if !self.is_none() {
+            self.write(l3, Some(header_len), needs_csum);
+        }
+    }
+
+    #[inline]
+    fn write(&self, l3: &mut [u8], l4: Option<usize>, needs_csum: bool) {
         if self.nat_src {
-            action.flags |= action_flag::NAT_SRC;
+            field::put(l3, ipv4::offset::SRC, &self.src.to_be_bytes());
         }
         if self.nat_dst {
-            action.flags |= action_flag::NAT_DST;
+            field::put(l3, ipv4::offset::DST, &self.dst.to_be_bytes());
+        }
+        adjust(l3, ipv4::offset::CHECKSUM, |sum| self.l3.apply(sum));
+        let Some(l4) = l4 else { return };
+        match self.protocol {
+            TCP | UDP => {
+                if self.nat_src {
+                    field::put(l3, l4, &self.src_port.to_be_bytes());
+                }
+                if self.nat_dst {
+                    field::put(l3, l4 + 2, &self.dst_port.to_be_bytes());
+                }
+            }
+            ICMP => {
+                let ident = if self.nat_src { self.src_port } else { self.dst_port };
+                field::put(l3, l4 + 4, &ident.to_be_bytes());
+                adjust(l3, l4 + 2, |sum| self.l4.apply(sum));
+                return;
+            }
+            _ => {}
+        }
+        let Some(at) = checksum_offset(self.protocol) else { return };
+        adjust(l3, l4 + at, |sum| match (needs_csum, self.protocol) {
+            // The pseudo-header does not include ports.
+            (true, _) => self.pseudo.apply_partial(sum),
+            (false, UDP) => self.l4.apply_udp(sum),
+            (false, _) => self.l4.apply(sum),
+        });
+    }
+
+    /// Writes the NAT flags and the deltas of a cached action, whose queue is set.
+    #[inline(always)]
+    pub fn fill(&self, cached: &mut CachedAction) {
+        cached.set_deltas(self.l3, self.l4);
+        if self.nat_src {
+            cached.flags |= action_flag::NAT_SRC;
+        }
+        if self.nat_dst {
+            cached.flags |= action_flag::NAT_DST;
         }
     }
 }
@@ -210,74 +246,51 @@ pub(super) fn v4(address: Addr) -> u32 {
     address.as_v4().unwrap_or(0)
 }
 
-/// Applies the NAT part of a cached action to an unfragmented IPv4 packet: `l3` starts at its header, `header_len` is
-/// that header's length.
-#[inline]
-pub fn apply_cached(action: &CachedAction, l3: &mut [u8], header_len: usize, protocol: u8, needs_csum: bool) {
-    if action.flags & (action_flag::NAT_SRC | action_flag::NAT_DST) != 0 {
-        write(l3, Some(header_len), protocol, action, needs_csum);
-    }
+/// The translation of packets of a direction whose headers are at fixed offsets.
+#[derive(Debug, Clone, Copy)]
+pub struct PlainRewrite {
+    /// New addresses as in the header, source before destination.
+    addresses: u64,
+    /// New ports as in the header.
+    ports: u32,
+    l3: Delta,
+    l4: Delta,
 }
 
-/// [`apply_cached`] for a TCP or UDP packet whose IPv4 header begins at byte 14 of the frame and has no options.
-#[inline(always)]
-pub fn apply_plain(action: &CachedAction, head: &mut [u8; 54], protocol: u8, needs_csum: bool) {
-    if action.flags & (action_flag::NAT_SRC | action_flag::NAT_DST) == 0 {
-        return;
+impl PlainRewrite {
+    /// The translation of packets with the key `key` by the cached action of their connection; `other` is the key of the
+    /// other direction, the reverse of which the packets get.
+    #[inline]
+    pub fn of_cached(key: &FlowKey, other: &FlowKey, cached: &CachedAction) -> Self {
+        let Some((l3, l4)) = cached.deltas() else { return Self::of_keys(key, other) };
+        let (addresses, ports) = (other.addresses.rotate_left(32), (other.rest >> 16) as u32);
+        Self { addresses, ports, l3, l4 }
     }
-    if action.flags & action_flag::NAT_SRC != 0 {
-        field::put(head, 26, &action.new_src.to_be_bytes());
-        field::put(head, 34, &action.new_src_port.to_be_bytes());
-    }
-    if action.flags & action_flag::NAT_DST != 0 {
-        field::put(head, 30, &action.new_dst.to_be_bytes());
-        field::put(head, 36, &action.new_dst_port.to_be_bytes());
-    }
-    adjust(head, 24, |sum| Delta(action.l3_delta).apply(sum));
-    let at = if protocol == TCP { 50 } else { 40 };
-    adjust(head, at, |sum| match (needs_csum, protocol) {
-        (true, _) => Delta(action.l3_delta).apply_partial(sum),
-        (false, UDP) => Delta(action.l4_delta).apply_udp(sum),
-        (false, _) => Delta(action.l4_delta).apply(sum),
-    });
-}
 
-#[inline]
-fn write(l3: &mut [u8], l4: Option<usize>, protocol: u8, action: &CachedAction, needs_csum: bool) {
-    let src = action.flags & action_flag::NAT_SRC != 0;
-    let dst = action.flags & action_flag::NAT_DST != 0;
-    if src {
-        field::put(l3, ipv4::offset::SRC, &action.new_src.to_be_bytes());
+    /// The translation of packets with the key `key`.
+    #[inline]
+    pub fn of_keys(key: &FlowKey, other: &FlowKey) -> Self {
+        let (addresses, ports) = (other.addresses.rotate_left(32), (other.rest >> 16) as u32);
+        let l3 = Delta::NONE.replace64(key.addresses, addresses);
+        let l4 = l3.replace32(((key.rest >> 16) as u32).rotate_left(16), ports);
+        Self { addresses, ports, l3, l4 }
     }
-    if dst {
-        field::put(l3, ipv4::offset::DST, &action.new_dst.to_be_bytes());
+
+    /// Translates a TCP or UDP packet whose IPv4 header begins at byte 14 of the frame and has no options. With
+    /// `needs_csum` its L4 checksum is partial.
+    #[inline(always)]
+    pub fn apply(&self, head: &mut [u8; 54], protocol: u8, needs_csum: bool) {
+        field::put(head, 26, &self.addresses.to_be_bytes());
+        field::put(head, 34, &self.ports.to_be_bytes());
+        adjust(head, 24, |sum| self.l3.apply(sum));
+        let at = if protocol == TCP { 50 } else { 40 };
+        adjust(head, at, |sum| match (needs_csum, protocol) {
+            // The pseudo-header does not include ports.
+            (true, _) => self.l3.apply_partial(sum),
+            (false, UDP) => self.l4.apply_udp(sum),
+            (false, _) => self.l4.apply(sum),
+        });
     }
-    adjust(l3, ipv4::offset::CHECKSUM, |sum| Delta(action.l3_delta).apply(sum));
-    let Some(l4) = l4 else { return };
-    match protocol {
-        TCP | UDP => {
-            if src {
-                field::put(l3, l4, &action.new_src_port.to_be_bytes());
-            }
-            if dst {
-                field::put(l3, l4 + 2, &action.new_dst_port.to_be_bytes());
-            }
-        }
-        ICMP => {
-            let ident = if src { action.new_src_port } else { action.new_dst_port };
-            field::put(l3, l4 + 4, &ident.to_be_bytes());
-            adjust(l3, l4 + 2, |sum| Delta(action.l4_delta).apply(sum));
-            return;
-        }
-        _ => {}
-    }
-    let Some(at) = checksum_offset(protocol) else { return };
-    adjust(l3, l4 + at, |sum| match (needs_csum, protocol) {
-        // The pseudo-header does not include ports.
-        (true, _) => Delta(action.l3_delta).apply_partial(sum),
-        (false, UDP) => Delta(action.l4_delta).apply_udp(sum),
-        (false, _) => Delta(action.l4_delta).apply(sum),
-    });
 }
 
 #[inline]

@@ -8,7 +8,7 @@ use super::*;
 use crate::flow::conntrack::tcp::Segment;
 use crate::flow::conntrack::{self, CachedAction, ConnectionTable, Timeouts, Transport};
 use crate::flow::outside_ports::SharedFreePorts;
-use crate::ids::{ConnRef, Direction};
+use crate::ids::{ConnRef, Direction, QueueRef};
 use crate::packet::tuple::{Addr, ICMP_ANSWER, Tuple, steer};
 use crate::time::Now;
 
@@ -86,7 +86,7 @@ fn masquerade_keeps_the_port_and_a_clash_gets_another() {
         assert_eq!((table.get(found).unwrap().id, direction), (conn.id, Direction::Reply));
     }
     table.begin_purge();
-    assert_eq!(table.purge_masqueraded(10, |row, address| row == 7 && address != Addr::v4(WAN)), 0);
+    assert_eq!(table.purge_masqueraded(1000, |row, address| row == 7 && address != Addr::v4(WAN)), 0);
     assert!(!table.is_purging());
     table.begin_purge();
     assert_eq!(table.purge_masqueraded(1, |row, _| row == 7), 1);
@@ -376,14 +376,29 @@ proptest! {
         let mut at_once = build(&from);
         prop_assert!(Rewrite::both(&conn.tuples(), direction).apply(&mut at_once, use_partial));
         prop_assert_eq!(&at_once, &build(&to));
-        let mut action = CachedAction::default();
-        Rewrite::both(&conn.tuples(), direction).fill(&mut action);
         let mut fast = build(&from);
-        apply_cached(&action, &mut fast, ipv4::HEADER, protocol, use_partial);
+        Rewrite::both(&conn.tuples(), direction).apply_whole(&mut fast, ipv4::HEADER, use_partial);
         prop_assert_eq!(&fast, &build(&to));
         let (key, other) = table.keys(reference, direction).unwrap();
         prop_assert_eq!(Rewrite::of_keys(key, other, direction), Rewrite::both(&conn.tuples(), direction));
         prop_assert!(ipv4::Packet::new_checked(&fast[..]).unwrap().verify_checksum());
+        let mut frame = [vec![0; 14], build(&from)].concat();
+        if matches!(protocol, TCP | UDP)
+            && let Some(head) = frame.first_chunk_mut()
+        {
+            PlainRewrite::of_keys(key, other).apply(head, protocol, use_partial);
+            prop_assert_eq!(&frame[14..], &build(&to)[..]);
+        }
+        let mut frame = [vec![0; 14], build(&from)].concat();
+        if matches!(protocol, TCP | UDP)
+            && let Some(head) = frame.first_chunk_mut()
+        {
+            let mut cached = CachedAction::default();
+            cached.set_queue(if hairpin { QueueRef::short(3) } else { QueueRef::NONE });
+            Rewrite::of_keys(key, other, direction).fill(&mut cached);
+            PlainRewrite::of_cached(key, other, &cached).apply(head, protocol, use_partial);
+            prop_assert_eq!(&frame[14..], &build(&to)[..]);
+        }
     }
 
     #[test]

@@ -7,13 +7,15 @@
 use tollway_wire::{ipv4, tcp};
 
 use crate::firewall::rules::RuleVerdict;
+use crate::flow::actions::FlowAction;
 use crate::flow::conntrack::{CachedAction, ConnectionTable, Status, Transport, action_flag};
 use crate::flow::nat::icmp_error::embedded_tuple;
-use crate::flow::nat::{apply_cached, apply_plain};
+use crate::flow::nat::{PlainRewrite, Rewrite};
 use crate::ids::NO_ENTRY;
 use crate::ip::neighbor::Adjacency;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::header::{lower_ttl, write_link};
+use crate::packet::key::FlowKey;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::steer;
 use crate::packet::verdict::{DropReason, Verdict};
@@ -21,7 +23,7 @@ use crate::packet::{Hook, MAX_HANDOVERS, Meta, Packet, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::header_changes::set_dscp;
 use crate::pipeline::out_of_order::{count_out_of_order, note_order};
-use crate::pipeline::prefetch::{PREFETCH_DISTANCE, TOGETHER};
+use crate::pipeline::prefetch::{LOOKUP_DISTANCE, PREFETCH_DISTANCE, TOGETHER};
 use crate::pipeline::revalidate::revalidate;
 use crate::pipeline::rules::evaluate_filter;
 use crate::pipeline::slow_path::{Pass, reject};
@@ -82,9 +84,23 @@ fn look_up<F>(state: &WorkerState<F>, packet: &mut Packet<F>) {
         return;
     }
     meta.entry = state.table.probe(meta.hash);
-    state.table.prefetch_entry(meta.entry);
+    state.table.prefetch_entry(meta.entry, &meta.key);
     if changes_state(meta) {
         state.table.prefetch_timer(meta.entry);
+    }
+}
+
+/// Prefetches the flow actions of the next [`TOGETHER`] packets of this pass, starting at index `from`, which have been
+/// looked up.
+#[inline(never)]
+fn prefetch_actions<F>(state: &WorkerState<F>, batch: &Batch<F>, from: usize) {
+    let some = from.min(batch.end)..batch.end.min(from + TOGETHER);
+    for packet in batch.packets.get(some).unwrap_or_default() {
+        if packet.meta.verdict == Verdict::Continue
+            && let Some(cached) = state.table.installed(packet.meta.entry)
+        {
+            state.actions.prefetch(cached.action);
+        }
     }
 }
 
@@ -108,13 +124,17 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
     let (first, end) = (batch.first, batch.end);
     let mut entered = 0;
     look_up_some(state, batch, first);
+    look_up_some(state, batch, first + TOGETHER);
     for index in first..end {
         if (index - first).is_multiple_of(TOGETHER) {
             let ahead = index + PREFETCH_DISTANCE;
             for later in batch.packets.get(ahead.min(end)..end.min(ahead + TOGETHER)).unwrap_or_default() {
                 state.table.prefetch_bucket(later.meta.hash);
             }
-            look_up_some(state, batch, index + TOGETHER);
+            look_up_some(state, batch, index + LOOKUP_DISTANCE);
+            if state.actions.exceed_cache() {
+                prefetch_actions(state, batch, index + TOGETHER);
+            }
         }
         let Some(packet) = batch.packets.get_mut(index) else { break };
         let meta = &mut packet.meta;
@@ -174,7 +194,7 @@ enum Applied {
     /// Forwarded.
     Done,
     /// The rules from the resume point on decide; the packet is tracked already.
-    Resume(CachedAction, Port),
+    Resume(FlowAction, Port),
     /// The packet is unchanged and takes the slow path, for this reason.
     Slow(SlowReason),
 }
@@ -198,12 +218,12 @@ fn slow_without_entry<F>(state: &WorkerState<F>, meta: &Meta) -> SlowReason {
     }
     let Some(hot) = state.table.connection_at(meta.entry) else { return SlowReason::NewConnection };
     let noted = hot.slow_reason(ConnectionTable::direction_of(meta.entry));
-    if state.table.installed(meta.entry).is_none() {
-        noted.unwrap_or(SlowReason::NewConnection)
-    } else if state.table.in_port(meta.entry) != Some(meta.in_port) {
-        SlowReason::OtherPort
-    } else {
-        noted.unwrap_or(SlowReason::Stale)
+    let Some(cached) = state.table.installed(meta.entry) else {
+        return noted.unwrap_or(SlowReason::NewConnection);
+    };
+    match state.actions.get(cached.action) {
+        Some(action) if action.in_port != meta.in_port => SlowReason::OtherPort,
+        _ => noted.unwrap_or(SlowReason::Stale),
     }
 }
 
@@ -223,24 +243,21 @@ fn slow_by_connection(meta: &Meta, status: Status) -> SlowReason {
 fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Applied {
     const GONE: Applied = Applied::Slow(SlowReason::NewConnection);
     let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
-    let cache_epoch = state.cache_epoch;
-    let (stamp, flags) = state.table.stamp(meta.entry);
-    if stamp != cache_epoch.stamp && !revalidate(snapshot, state, meta) {
-        return Applied::Slow(slow_without_entry(state, meta));
-    }
-    if flags & action_flag::LIMITED_VALIDITY != 0
-        && let Some(reason) = cached_validity::expired_reason(state, meta, frame.head())
-    {
-        return Applied::Slow(reason);
-    }
-    let Some((entry, hot)) = state.table.flow_mut(meta.entry) else {
+    let Some((mut entry, mut other, mut hot)) = state.table.flow_mut(meta.entry) else {
         return Applied::Slow(slow_without_entry(state, meta));
     };
-    let action = &entry.action;
-    let stale = (action.cache_epoch ^ cache_epoch.number)
-        | u32::from(action.version ^ hot.version)
-        | u32::from(entry.in_port() ^ meta.in_port);
-    if stale != 0 {
+    if entry.cached.stamp != state.cache_epoch.stamp || entry.cached.has(action_flag::LIMITED_VALIDITY) {
+        if let Err(reason) = still_valid(snapshot, state, meta, frame.head()) {
+            return Applied::Slow(reason);
+        }
+        let Some(flow) = state.table.flow_mut(meta.entry) else { return GONE };
+        (entry, other, hot) = flow;
+    }
+    let cached = &entry.cached;
+    let Some(action) = state.actions.get(cached.action) else {
+        return Applied::Slow(slow_without_entry(state, meta));
+    };
+    if (cached.version ^ hot.version) | (action.in_port ^ meta.in_port) != 0 {
         return Applied::Slow(slow_without_entry(state, meta));
     }
     if hot.slow_batch == state.batch as u16 {
@@ -261,22 +278,22 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         return Applied::Slow(slow_by_connection(meta, hot.status));
     };
     let updated = hot.update(direction, &transport, state.now, &snapshot.timeouts);
-    let (frame, vnet, meta, entry, hot) = if updated {
-        (frame, vnet, meta, entry, hot)
+    let (frame, vnet, meta, cached, other, action, hot) = if updated {
+        (frame, vnet, meta, cached, other, action, hot)
     } else {
         if let Err(reason) = track_out_of_order_or_closing(snapshot, state, packet) {
             return Applied::Slow(reason);
         }
         // Tracking needs the whole table, so entry and hot state are borrowed again; the action is the same.
         let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
-        let Some((entry, hot)) = state.table.flow_mut(meta.entry) else { return GONE };
-        (frame, vnet, meta, entry, hot)
+        let Some((entry, other, hot)) = state.table.flow_mut(meta.entry) else { return GONE };
+        let Some(action) = state.actions.get(entry.cached.action) else { return GONE };
+        (frame, vnet, meta, &entry.cached, other, action, hot)
     };
-    let action = &entry.action;
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
     let counted = hot.count(direction, packets, bytes);
     let fasttracked = hot.status.fasttrack();
-    meta.queue = action.queue;
+    meta.queue = cached.queue();
     state.queues.prefetch(meta.queue);
     if action.resume != 0 {
         let action = *action;
@@ -286,7 +303,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         return Applied::Resume(action, *port);
     }
     state.paths.count(action.path, u64::from(packets), bytes);
-    rewrite(meta, frame.head_mut(), action, vnet.needs_csum, mac, port.mac);
+    rewrite(meta, frame.head_mut(), (cached, other), action.new_dscp, vnet.needs_csum, (mac, port.mac));
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(action.out_port);
     if !counted {
@@ -297,6 +314,30 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         count_out_of_order(state, meta);
     }
     Applied::Done
+}
+
+/// Whether a cached action whose stamp is old, or whose validity is limited, is valid for a packet; otherwise why the
+/// packet takes the slow path. `head` is the front of its frame.
+// Inlined into nothing: most packets need no look at what their action depends on.
+#[inline(never)]
+fn still_valid<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &Meta,
+    head: &[u8],
+) -> Result<(), SlowReason> {
+    let Some(&cached) = state.table.installed(meta.entry) else {
+        return Err(slow_without_entry(state, meta));
+    };
+    if cached.stamp != state.cache_epoch.stamp && !revalidate(snapshot, state, meta) {
+        return Err(slow_without_entry(state, meta));
+    }
+    if cached.has(action_flag::LIMITED_VALIDITY)
+        && let Some(reason) = cached_validity::expired_reason(state, meta, head)
+    {
+        return Err(reason);
+    }
+    Ok(())
 }
 
 /// Tracks a packet that is out of order, or that closes its connection or arrives while the connection is being closed.
@@ -329,33 +370,39 @@ fn track_out_of_order_or_closing<F: Frame>(
     Ok(())
 }
 
-/// Writes the new headers.
+/// Writes the new headers: the translation by the cached action and the key of the other direction, and the new
+/// link-layer destination and source.
 // Not inlined, while the translation is inlined into it: the other way round `engine/stateful-64k` is about 3 % slower.
 #[inline(never)]
 fn rewrite(
     meta: &Meta,
     head: &mut [u8],
-    action: &CachedAction,
+    (cached, other): (&CachedAction, &FlowKey),
+    new_dscp: Option<u8>,
     needs_csum: bool,
-    dst_mac: [u8; 6],
-    src_mac: [u8; 6],
+    link: ([u8; 6], [u8; 6]),
 ) {
-    if let Some(dscp) = action.new_dscp() {
+    if let Some(dscp) = new_dscp {
         set_dscp(head.get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
     }
     // Nearly all packets have their headers at fixed offsets, which need no further bounds checks.
     let plain = meta.l4 == 34 && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
     if plain && let Some(head) = head.first_chunk_mut() {
-        apply_plain(action, head, meta.tuple.protocol, needs_csum);
+        if cached.has(action_flag::NAT_SRC | action_flag::NAT_DST) {
+            PlainRewrite::of_cached(&meta.key, other, cached).apply(head, meta.tuple.protocol, needs_csum);
+        }
         lower_ttl(head.get_mut(14..).unwrap_or_default());
-        write_link(head, dst_mac, src_mac);
+        write_link(head, link.0, link.1);
         return;
     }
     let Some(l3) = head.get_mut(usize::from(meta.l3)..) else { return };
-    let header = usize::from(meta.l4.saturating_sub(meta.l3));
-    apply_cached(action, l3, header, meta.tuple.protocol, needs_csum);
+    if cached.has(action_flag::NAT_SRC | action_flag::NAT_DST) {
+        let header = usize::from(meta.l4.saturating_sub(meta.l3));
+        let direction = ConnectionTable::direction_of(meta.entry);
+        Rewrite::of_keys(&meta.key, other, direction).apply_whole(l3, header, needs_csum);
+    }
     lower_ttl(l3);
-    write_link(head, dst_mac, src_mac);
+    write_link(head, link.0, link.1);
 }
 
 /// Evaluates the rules from the resume point on for a packet of a cached flow, and forwards or ends the packet
@@ -367,7 +414,7 @@ fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     batch: &mut Batch<F>,
     index: usize,
-    action: &CachedAction,
+    action: &FlowAction,
     port: Port,
     source: &mut S,
 ) {
@@ -414,8 +461,10 @@ fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     let needs_csum = packet.vnet.needs_csum;
     let fasttracked = state.table.connection_at(entry).is_some_and(|conn| conn.status.fasttrack());
     state.count_fast(&packet.meta, fasttracked, packets, bytes);
-    if let Some(frame) = &mut packet.frame {
-        rewrite(&packet.meta, frame.head_mut(), action, needs_csum, mac, port.mac);
+    let flow = state.table.flow_mut(entry);
+    if let (Some(frame), Some((entry, other, _))) = (&mut packet.frame, flow) {
+        let cached = (&entry.cached, other);
+        rewrite(&packet.meta, frame.head_mut(), cached, action.new_dscp, needs_csum, (mac, port.mac));
         packet.meta.flags |= flag::FAST;
         packet.meta.verdict = Verdict::Tx(action.out_port);
     }

@@ -3,7 +3,8 @@
 
 use tollway_wire::{ipv4, tcp};
 
-use crate::flow::conntrack::CachedAction;
+use crate::flow::actions::FlowAction;
+use crate::flow::conntrack::{CachedAction, action_flag};
 use crate::flow::nat::Rewrite;
 use crate::flow::paths::ROOT;
 use crate::ids::{NO_INTERFACE, NONE};
@@ -170,34 +171,37 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     }
     let port = snapshot.interface(meta.out_interface).and_then(|interface| interface.port);
     let port = port.ok_or(SlowReason::Neighbor)?;
-    let mut action = CachedAction {
-        cache_epoch: state.cache_epoch.number,
-        stamp: state.cache_epoch.stamp,
+    let action = FlowAction {
         adjacency: meta.adjacency,
         path: meta.cacheable_path,
-        resume: u16::try_from(meta.resume).map_err(|_| SlowReason::TooManyPaths)?,
-        queue: meta.queue,
+        in_port: meta.in_port,
         out_port: port,
-        lists: meta.lists,
+        resume: u16::try_from(meta.resume).map_err(|_| SlowReason::TooManyPaths)?,
+        new_dscp: meta.new_dscp,
+    };
+    let resumes = if action.resume != 0 { action_flag::RESUMES } else { 0 };
+    let mut cached = CachedAction {
+        action: state.actions.intern(action).ok_or(SlowReason::TooManyPaths)?,
+        stamp: state.cache_epoch.stamp,
+        version: 0,
+        flags: resumes,
         ..CachedAction::default()
     };
-    if let Some(dscp) = meta.new_dscp {
-        action.set_dscp(dscp);
-    }
+    cached.set_queue(meta.queue);
     if meta.is(flag::TRANSLATED) {
         match state.table.keys(reference, meta.direction) {
-            Some((key, other)) => Rewrite::of_keys(key, other, meta.direction).fill(&mut action),
+            Some((key, other)) => Rewrite::of_keys(key, other, meta.direction).fill(&mut cached),
             None => {
                 let conn = state.table.tuples(reference).ok_or(SlowReason::NewConnection)?;
-                Rewrite::both(&conn, meta.direction).fill(&mut action);
+                Rewrite::both(&conn, meta.direction).fill(&mut cached);
             }
         }
     }
     let installed = match cached_validity::validity_of(state, meta) {
         Some(validity) => {
-            state.table.install_with_validity(reference, meta.direction, meta.in_port, action, validity)
+            state.table.install_with_validity(reference, meta.direction, cached, meta.lists, validity)
         }
-        None => state.table.install(reference, meta.direction, meta.in_port, action),
+        None => state.table.install(reference, meta.direction, cached, meta.lists),
     };
     if installed { Ok(()) } else { Err(SlowReason::NewConnection) }
 }

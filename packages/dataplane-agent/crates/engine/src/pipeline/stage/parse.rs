@@ -41,7 +41,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
                 continue;
             }
         } else if tracking {
-            packet.meta.hash = state.table.hash_of(&packet.meta.key);
+            packet.meta.hash = state.table.hash_v4(&packet.meta.key);
         }
         // Only the buckets of the first packets are prefetched here; `flow_cache` prefetches the others.
         if tracking && place < PREFETCH_DISTANCE {
@@ -66,7 +66,7 @@ fn parse_and_identify<F: Frame>(
             return false;
         }
         if parse_plain(snapshot, packet) {
-            packet.meta.hash = state.table.hash_of(&packet.meta.key);
+            packet.meta.hash = state.table.hash_v4(&packet.meta.key);
             return true;
         }
     }

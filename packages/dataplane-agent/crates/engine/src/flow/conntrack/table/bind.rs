@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{PortRange, RowId};
 
+use super::entries::BLOCK_BITS;
 use super::store::ColdState;
 use super::{Clash, ConnectionTable};
 use crate::flow::conntrack::connection::NIL;
-use crate::flow::conntrack::entry::FlowEntry;
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::tcp::ProtocolState;
 use crate::flow::outside_ports::{FreePorts, PortSpace, SharedFreePorts};
@@ -21,13 +21,11 @@ impl ConnectionTable {
         if self.live >= self.max_entries && !self.evict() {
             return None;
         }
-        let slot = self.take_slot(HotState::new(tracker))?;
+        let v6 = !tuple.is_v4();
+        let slot = self.take_slot(HotState::new(tracker), v6)?;
         self.live += 1;
-        if tuple.src.as_v4().is_some() {
-            self.counters.ip4 += 1;
-        } else {
-            self.counters.ip6 += 1;
-        }
+        let family = if v6 { &mut self.counters.ip6 } else { &mut self.counters.ip4 };
+        *family += 1;
         self.enter(slot, Direction::Original, &tuple);
         self.set_tuple(slot, Direction::Reply, &tuple.reversed());
         if self.workers > 1 && steer(&tuple, self.workers) != self.worker {
@@ -36,22 +34,42 @@ impl ConnectionTable {
         Some(slot)
     }
 
-    /// Allocates a slot for a new connection: a free one, or a new one at the end.
+    /// Allocates a slot for a new connection: a free one that was last used for the same family, if there is one.
     #[inline(always)]
-    pub(super) fn take_slot(&mut self, hot: HotState) -> Option<u32> {
-        if self.free == NIL {
-            let slot = self.hot.len() as u32;
-            self.hot.push(hot);
-            self.records.push(ColdState::new(1));
-            self.entries.extend([FlowEntry::default(); 2]);
-            return Some(slot);
-        }
-        let slot = self.free;
+    pub(super) fn take_slot(&mut self, hot: HotState, v6: bool) -> Option<u32> {
+        let [v4_list, v6_list] = &self.free;
+        let (own, other) = if v6 { (*v6_list, *v4_list) } else { (*v4_list, *v6_list) };
+        let (slot, from_v6) = if own != NIL {
+            (own, v6)
+        } else if let Some(slot) = self.add_block() {
+            (slot, v6)
+        } else {
+            (other, !v6)
+        };
         let record = self.records.get_mut(slot as usize)?;
-        self.free = record.newer;
+        if let Some(list) = self.free.get_mut(usize::from(from_v6)) {
+            *list = record.newer;
+        }
         *record = ColdState::new(record.serial);
         *self.hot.get_mut(slot as usize)? = hot;
         Some(slot)
+    }
+
+    /// Adds a block of free slots, each of which is linked to the next one. Returns the first; `None` if there is no room
+    /// for a block.
+    #[cold]
+    fn add_block(&mut self) -> Option<u32> {
+        let (first, count) = (self.hot.len(), 1 << BLOCK_BITS);
+        let end = first + count;
+        if end > self.hot.capacity() {
+            return None;
+        }
+        self.hot.resize(end, HotState::unused());
+        let next = |slot: usize| if slot < end { slot as u32 } else { NIL };
+        self.records
+            .extend((first..end).map(|slot| ColdState { newer: next(slot + 1), ..ColdState::new(1) }));
+        self.entries.add_slots(count);
+        Some(first as u32)
     }
 
     /// Whether the tuple of a direction is in the hash table.
@@ -66,7 +84,7 @@ impl ConnectionTable {
     /// Adds the tuple of a direction to the hash table.
     pub(super) fn enter(&mut self, slot: u32, direction: Direction, tuple: &Tuple) {
         let key = self.set_tuple(slot, direction, tuple);
-        let entered = self.buckets.insert(self.hash_of(&key), Self::index(slot, direction));
+        let entered = self.buckets.insert(self.hash_of(&key, tuple), Self::index(slot, direction));
         self.note_port(tuple, false);
         if let Some(hot) = self.hot.get_mut(slot as usize).filter(|_| entered) {
             match direction {

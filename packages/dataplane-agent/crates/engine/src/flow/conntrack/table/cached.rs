@@ -3,64 +3,65 @@
 use super::ConnectionTable;
 use crate::flow::change_counters::Stamp;
 use crate::flow::conntrack::connection::Totals;
-use crate::flow::conntrack::entry::{CachedAction, FlowEntry, action_flag};
+use crate::flow::conntrack::entry::{CachedAction, action_flag};
 use crate::flow::conntrack::validity::Validity;
 use crate::ids::{ConnRef, Direction, EntryIndex};
+use crate::packet::membership_slot::MembershipSlot;
 
 impl ConnectionTable {
-    /// The cached action of an entry, if it is still valid for packets from this port.
+    /// The cached action of an entry, if the connection has not changed since. Whether it is valid also depends on the
+    /// [flow action](crate::flow::actions::FlowActions) and on the stamp.
     #[inline]
-    pub fn cached(
-        &self,
-        index: EntryIndex,
-        cache_epoch: u32,
-        stamp: Stamp,
-        in_port: u16,
-    ) -> Option<&CachedAction> {
-        let entry = self.entries.get(index as usize)?;
-        let action = &entry.action;
-        let holds = action.cache_epoch == cache_epoch
-            && action.stamp == stamp
-            && entry.in_port() == in_port
-            && self.connection_at(index).is_some_and(|hot| hot.version == action.version);
-        holds.then_some(action)
+    pub fn cached(&self, index: EntryIndex) -> Option<&CachedAction> {
+        let cached = self.installed(index)?;
+        self.connection_at(index).is_some_and(|hot| hot.version == cached.version).then_some(cached)
     }
 
-    /// Stamp at which the action of an entry was last found valid, and its flags.
-    #[inline]
-    pub fn stamp(&self, index: EntryIndex) -> (Stamp, u16) {
-        self.entries.get(index as usize).map_or((0, 0), |entry| (entry.action.stamp, entry.action.flags))
+    /// Notes that the action of an entry has been found valid.
+    pub(crate) fn set_stamp(&mut self, index: EntryIndex, stamp: Stamp) {
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.cached.stamp = stamp;
+        }
     }
 
     /// The action that was last cached for an entry, whether or not it is still valid.
     pub fn installed(&self, index: EntryIndex) -> Option<&CachedAction> {
-        let action = &self.entries.get(index as usize)?.action;
-        (action.cache_epoch != 0).then_some(action)
+        Some(&self.entries.get(index)?.cached).filter(|cached| cached.is_some())
     }
 
-    /// Ingress port of the packets for which the action of an entry is valid.
-    pub fn in_port(&self, index: EntryIndex) -> Option<u16> {
-        self.entries.get(index as usize).map(FlowEntry::in_port)
+    /// The address list lookups that the action of an entry depends on.
+    pub(crate) fn memberships(&self, index: EntryIndex) -> [MembershipSlot; 2] {
+        let listed = self.installed(index).is_some_and(|cached| cached.has(action_flag::LISTED));
+        if listed { self.memberships.get(index) } else { [MembershipSlot::NONE; 2] }
     }
 
-    /// Caches an action for a direction, for the present version of the connection and packets from `in_port`. Returns
-    /// `false` if the connection is gone or not yet confirmed.
+    /// Removes the cached actions of all entries, before the numbers of flow actions begin anew.
+    #[cold]
+    pub fn forget_actions(&mut self) {
+        self.entries.forget_actions();
+    }
+
+    /// Caches an action for a direction, for the present version of the connection. Returns `false` if the connection is
+    /// gone or not yet confirmed.
     // The action is written field by field: a copy of it would stall on the store buffer.
     #[inline(always)]
     pub fn install(
         &mut self,
         reference: ConnRef,
         direction: Direction,
-        in_port: u16,
-        action: CachedAction,
+        cached: CachedAction,
+        lists: [MembershipSlot; 2],
     ) -> bool {
         let Some(slot) = self.slot(reference) else { return false };
         let Some(hot) = self.hot.get(slot).filter(|hot| hot.status.confirmed()) else { return false };
         let version = hot.version;
-        let Some(entry) = self.entries.get_mut(Self::index(reference.slot, direction) as usize) else {
-            return false;
-        };
-        entry.set(in_port, CachedAction { version, ..action });
+        let index = Self::index(reference.slot, direction);
+        let Some(entry) = self.entries.get_mut(index) else { return false };
+        entry.cached = CachedAction { version, ..cached };
+        if lists != [MembershipSlot::NONE; 2] {
+            entry.cached.flags |= action_flag::LISTED;
+            self.memberships.set(index, lists);
+        }
         true
     }
 
@@ -69,13 +70,13 @@ impl ConnectionTable {
         &mut self,
         reference: ConnRef,
         direction: Direction,
-        in_port: u16,
-        action: CachedAction,
+        cached: CachedAction,
+        lists: [MembershipSlot; 2],
         validity: Validity,
     ) -> bool {
-        let flags = action.flags | action_flag::LIMITED_VALIDITY;
+        let flags = cached.flags | action_flag::LIMITED_VALIDITY;
         self.validities.set(Self::index(reference.slot, direction), validity)
-            && self.install(reference, direction, in_port, CachedAction { flags, ..action })
+            && self.install(reference, direction, CachedAction { flags, ..cached }, lists)
     }
 
     /// L3 bytes that a connection has carried in both directions together.

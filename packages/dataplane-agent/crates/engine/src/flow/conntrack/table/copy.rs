@@ -4,11 +4,13 @@ use tollway_wire::ipv4;
 
 use super::ConnectionTable;
 use super::evict::Evictables;
+use crate::flow::actions::{FlowAction, FlowActions};
 use crate::flow::conntrack::connection::{Connection, Totals};
 use crate::flow::conntrack::entry::CachedAction;
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::validity::Validity;
-use crate::ids::{Direction, QueueRef};
+use crate::ids::{Direction, NO_ACTION, QueueRef};
+use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::tuple::Tuple;
 
 /// A copy of a connection.
@@ -19,8 +21,8 @@ pub struct Copied {
     totals: Totals,
     /// Packets and bytes of a fasttracked connection that do not count as fasttracked.
     slow_part: Totals,
-    /// Ingress port and action per direction.
-    actions: [(u16, Option<CachedAction>); 2],
+    /// Valid action per direction, and the lists that it depends on.
+    actions: [Option<(CachedAction, FlowAction, [MembershipSlot; 2])>; 2],
     validities: [Option<Validity>; 2],
 }
 
@@ -45,20 +47,19 @@ impl Copied {
     pub(crate) fn resumes(&self, direction: Direction) -> bool {
         self.actions
             .get(direction.index())
-            .is_some_and(|(_, action)| action.is_some_and(|action| action.resume != 0))
+            .is_some_and(|known| known.is_some_and(|(_, action, _)| action.resume != 0))
     }
 }
 
 impl ConnectionTable {
-    /// A copy of the connection to which packets with this tuple belong, with its actions that are cached under a cache
-    /// epoch.
-    pub fn copy_of(&self, tuple: &Tuple, cache_epoch: u32) -> Option<Copied> {
+    /// A copy of the connection to which packets with this tuple belong, with its cached actions of this epoch.
+    pub fn copy_of(&self, tuple: &Tuple, actions: &FlowActions) -> Option<Copied> {
         let (reference, _) = self.find(tuple)?;
         let (connection, hot) = (self.get(reference)?, self.hot.get(reference.slot as usize)?.clone());
         let entries = [Direction::Original, Direction::Reply].map(|way| Self::index(reference.slot, way));
         let actions = entries.map(|entry| {
-            let action = self.installed(entry).filter(|action| action.cache_epoch == cache_epoch);
-            (self.in_port(entry).unwrap_or_default(), action.copied())
+            let cached = self.installed(entry)?;
+            Some((*cached, *actions.get(cached.action)?, self.memberships(entry)))
         });
         let (totals, fasttracked) = self.totals(reference.slot);
         let slow_part = totals.minus(fasttracked);
@@ -66,10 +67,10 @@ impl ConnectionTable {
         Some(Copied { connection, hot, totals, slow_part, actions, validities })
     }
 
-    /// Inserts a copy of a connection of another table. If `cached`, also its cached actions, for another cache epoch
+    /// Inserts a copy of a connection of another table. If `cached`, also its cached actions, as `actions` of this worker
     /// and without queue, path and resume point, whose numbers are valid for one worker only. Returns `false` if there
     /// is no room.
-    pub(crate) fn paste(&mut self, copied: &Copied, cached: bool, cache_epoch: u32) -> bool {
+    pub(crate) fn paste(&mut self, copied: &Copied, cached: bool, actions: &mut FlowActions) -> bool {
         let from = &copied.connection;
         let Some(slot) = self.create(from.original, from.protocol_state) else { return false };
         if from.status.reply_indexed() {
@@ -92,13 +93,15 @@ impl ConnectionTable {
         self.counters.fasttracked += u64::from(status.fasttrack());
         self.relist(slot);
         let directions = [Direction::Original, Direction::Reply].into_iter().filter(|_| cached);
-        for (direction, ((in_port, action), validity)) in
+        for (direction, (known, validity)) in
             directions.zip(copied.actions.into_iter().zip(copied.validities))
         {
             let index = Self::index(slot, direction);
-            if let (Some(entry), Some(action)) = (self.entries.get_mut(index as usize), action) {
-                let queue = QueueRef::default();
-                entry.set(in_port, CachedAction { cache_epoch, path: 0, resume: 0, queue, ..action });
+            if let (Some(entry), Some((cached, action, lists))) = (self.entries.get_mut(index), known) {
+                let action = actions.intern(FlowAction { path: 0, resume: 0, ..action });
+                entry.cached = CachedAction { action: action.unwrap_or(NO_ACTION), ..cached };
+                entry.cached.set_queue(QueueRef::NONE);
+                self.memberships.set(index, lists);
             }
             if let Some(validity) = validity {
                 self.validities.set(index, validity);

@@ -3,9 +3,8 @@
 use arrayvec::ArrayVec;
 use tollway_config::dataplane::RowId;
 
-use super::{ConnectionTable, MAX_SLOTS, SLOT_BITS};
+use super::{ConnectionTable, SLOT_BITS};
 use crate::flow::conntrack::connection::{NIL, Totals};
-use crate::flow::conntrack::entry::FlowEntry;
 use crate::flow::conntrack::tcp::State;
 use crate::flow::conntrack::timeouts::Timeouts;
 use crate::ids::Direction;
@@ -28,7 +27,7 @@ impl ConnectionTable {
     pub fn remove_all(&mut self, ids: &[u64]) -> usize {
         let mut removed = 0;
         for &id in ids {
-            let slot = (id & u64::from(MAX_SLOTS - 1)) as u32;
+            let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
             let current = self.records.get(slot as usize).map(|record| self.id(slot, record.serial));
             if current == Some(id) && self.hot.get(slot as usize).is_some_and(|hot| hot.status.used()) {
                 self.remove_slot(slot);
@@ -138,11 +137,7 @@ impl ConnectionTable {
             tollway_prefetch::fetch(hot);
             tollway_prefetch::fetch(record);
         }
-        for direction in [Direction::Original, Direction::Reply] {
-            if let Some(entry) = self.entries.get(Self::index(slot, direction) as usize) {
-                tollway_prefetch::fetch(entry);
-            }
-        }
+        self.entries.prefetch_slot(slot);
     }
 
     /// The shortest lifetime that the fast path may set for a connection, ns.
@@ -244,28 +239,21 @@ impl ConnectionTable {
     fn free_slot(&mut self, slot: u32) {
         let Some(hot) = self.hot.get_mut(slot as usize) else { return };
         let status = std::mem::take(&mut hot.status);
-        let original = self.entries.get(Self::index(slot, Direction::Original) as usize);
-        let family = if original.is_some_and(|entry| entry.key().is_v4()) {
-            &mut self.counters.ip4
-        } else {
-            &mut self.counters.ip6
+        let [v4_list, v6_list] = &mut self.free;
+        let original = self.entries.get(Self::index(slot, Direction::Original));
+        let (family, list) = match original.is_some_and(|entry| entry.key().is_v6()) {
+            false => (&mut self.counters.ip4, v4_list),
+            true => (&mut self.counters.ip6, v6_list),
         };
         *family -= 1;
-        if let Some(place) = original.and_then(|entry| entry.key().place()) {
-            self.v6.give(place);
-        }
-        for direction in [Direction::Original, Direction::Reply] {
-            if let Some(entry) = self.entries.get_mut(Self::index(slot, direction) as usize) {
-                *entry = FlowEntry::default();
-            }
-        }
+        self.entries.clear(slot);
         if status.spilled() {
             self.spilled.set(slot, Totals::default());
         }
         if let Some(record) = self.records.get_mut(slot as usize) {
             record.serial = (record.serial + 1) % MAX_SERIAL;
             record.serial += u32::from(record.serial == 0);
-            record.newer = std::mem::replace(&mut self.free, slot);
+            record.newer = std::mem::replace(list, slot);
         }
         self.live -= 1;
         self.counters.fasttracked -= u64::from(status.fasttrack());

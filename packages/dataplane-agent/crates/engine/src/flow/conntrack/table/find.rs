@@ -10,20 +10,26 @@ impl ConnectionTable {
     /// Hash of a tuple, for [`ConnectionTable::probe`] and [`ConnectionTable::verify`].
     #[inline]
     pub fn hash(&self, tuple: &Tuple) -> u32 {
-        self.hash_of(&FlowKey::of(tuple))
+        self.hash_of(&FlowKey::of(tuple), tuple)
     }
 
-    /// The hash of a tuple by its key.
+    /// The hash of a tuple whose key is known.
     #[inline]
-    pub fn hash_of(&self, key: &FlowKey) -> u32 {
-        key.hash(self.seed)
+    pub fn hash_of(&self, key: &FlowKey, tuple: &Tuple) -> u32 {
+        if key.is_v4() { self.hash_v4(key) } else { key.hash_v6(tuple.src, tuple.dst, self.seed) }
+    }
+
+    /// The hash of an IPv4 tuple by its key.
+    #[inline]
+    pub fn hash_v4(&self, key: &FlowKey) -> u32 {
+        key.hash_v4(self.seed)
     }
 
     /// Computes the key and the hash of a packet's tuple.
     #[inline]
     pub(crate) fn identify(&self, meta: &mut Meta) {
         meta.key = FlowKey::of(&meta.tuple);
-        meta.hash = self.hash_of(&meta.key);
+        meta.hash = self.hash_of(&meta.key, &meta.tuple);
     }
 
     /// Prefetches the bucket that the first step reads.
@@ -50,11 +56,11 @@ impl ConnectionTable {
         self.buckets.probe(hash)
     }
 
-    /// Between the first two steps: prefetches a flow entry and the hot state of its connection.
+    /// Between the first two steps: prefetches the flow entry of packets with a key, and the hot state of its connection.
     #[inline]
-    pub fn prefetch_entry(&self, index: EntryIndex) {
-        if let (Some(entry), Some(hot)) = (self.entries.get(index as usize), self.connection_at(index)) {
-            tollway_prefetch::fetch(entry);
+    pub fn prefetch_entry(&self, index: EntryIndex, key: &FlowKey) {
+        if let Some(hot) = self.connection_at(index) {
+            self.entries.prefetch(index, key);
             tollway_prefetch::fetch(hot);
         }
     }
@@ -67,37 +73,22 @@ impl ConnectionTable {
             tollway_prefetch::fetch(record);
             self.wheel.prefetch(index >> 1);
         }
-        if let Some(original) = self.entries.get(index as usize & !1) {
-            tollway_prefetch::fetch(original);
-        }
+        self.entries.prefetch_slot(index >> 1);
     }
 
     /// Third step: the entry of the tuple with this key, [`NO_ENTRY`] if there is none. Usually `candidate`.
     #[inline]
     pub fn verify(&self, candidate: EntryIndex, key: &FlowKey, tuple: &Tuple) -> EntryIndex {
-        match self.entries.get(candidate as usize) {
-            Some(entry) if entry.is_exactly_v4(key) => candidate,
-            _ => self.search(key, tuple),
-        }
+        if self.entries.is(candidate, key, tuple) { candidate } else { self.search(key, tuple) }
     }
 
     /// Index of a tuple's entry; [`NO_ENTRY`] when there is none.
     #[cold]
     #[inline(never)]
     pub(super) fn search(&self, key: &FlowKey, tuple: &Tuple) -> EntryIndex {
-        let found = self.buckets.find(self.hash_of(key), |index| self.is_entry_of(index, tuple, key));
+        let hash = self.hash_of(key, tuple);
+        let found = self.find_key(tuple, key, hash);
         found.unwrap_or(NO_ENTRY)
-    }
-
-    /// Whether an entry is that of a tuple.
-    #[inline]
-    pub(super) fn is_entry_of(&self, index: EntryIndex, tuple: &Tuple, key: &FlowKey) -> bool {
-        let Some(entry) = self.entries.get(index as usize) else { return false };
-        entry.is(key)
-            && entry
-                .key()
-                .place()
-                .is_none_or(|place| self.v6.get(place, Self::direction_of(index)) == (tuple.src, tuple.dst))
     }
 
     /// Index of a tuple's entry; `hash` is that of its key.
@@ -114,14 +105,18 @@ impl ConnectionTable {
         key: &FlowKey,
         hash: u32,
     ) -> Option<EntryIndex> {
-        self.buckets.find(hash, |index| self.is_entry_of(index, tuple, key))
+        self.buckets.find(hash, |index| self.entries.is(index, key, tuple))
     }
 
-    /// Whether an entry is in the hash table and has this key. `false` for IPv6, whose keys are ambiguous.
+    /// Whether an entry is in the hash table and is that of a tuple with this key.
     #[inline]
-    pub(in crate::flow::conntrack) fn is_entry(&self, index: EntryIndex, key: &FlowKey) -> bool {
-        self.entries.get(index as usize).is_some_and(|entry| entry.is_exactly_v4(key))
-            && self.is_indexed(index >> 1, Self::direction_of(index))
+    pub(in crate::flow::conntrack) fn is_entry(
+        &self,
+        index: EntryIndex,
+        key: &FlowKey,
+        tuple: &Tuple,
+    ) -> bool {
+        self.entries.is(index, key, tuple) && self.is_indexed(index >> 1, Self::direction_of(index))
     }
 
     /// The connection that packets with this tuple belong to, and their direction.

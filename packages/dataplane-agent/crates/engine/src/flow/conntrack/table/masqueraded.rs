@@ -30,7 +30,11 @@ impl ConnectionTable {
     fn masquerade_of(&self, flow: &Flow<'_>) -> Option<(RowId, Addr)> {
         let status = self.connection_at(flow.entry)?.status;
         let original = Self::direction_of(flow.entry) == Direction::Original;
-        if !original || !status.srcnat() || !status.confirmed() || !self.is_entry(flow.entry, flow.key) {
+        if !original
+            || !status.srcnat()
+            || !status.confirmed()
+            || !self.is_entry(flow.entry, flow.key, flow.tuple)
+        {
             return None;
         }
         let slot = flow.entry >> 1;

@@ -4,8 +4,8 @@ use tollway_config::dataplane::RowId;
 
 use super::evict::UNLISTED;
 use crate::flow::conntrack::connection::{NIL, Totals};
-use crate::ids::Direction;
-use crate::packet::tuple::Addr;
+use crate::ids::{Direction, EntryIndex};
+use crate::packet::membership_slot::MembershipSlot;
 
 /// The seldom used state of a connection.
 #[derive(Debug, Clone)]
@@ -35,43 +35,33 @@ impl ColdState {
 
 const _: () = assert!(size_of::<ColdState>() == 24);
 
-/// Source and destination of both directions of the IPv6 connections.
-#[derive(Debug, Default)]
-pub(super) struct V6 {
-    places: Vec<[(Addr, Addr); 2]>,
-    free: Vec<u32>,
-}
+/// The address list lookups that cached actions depend on, by entry, in memory that is touched only for such actions.
+#[derive(Debug)]
+pub(super) struct Memberships(Vec<u32>);
 
-impl V6 {
-    /// Memory of a connection here, bytes.
-    #[cfg(test)]
-    pub const BYTES: usize = size_of::<[(Addr, Addr); 2]>();
-
-    /// Allocates a place for another connection.
-    pub fn take(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.places.push(Default::default());
-            self.places.len() as u32 - 1
-        })
+impl Memberships {
+    /// None for `entries` entries.
+    pub fn new(entries: usize) -> Self {
+        Self(vec![0; entries])
     }
 
-    /// Frees a place.
-    pub fn give(&mut self, place: u32) {
-        self.free.push(place);
+    /// Grows to `entries` entries, and keeps the lookups of those before.
+    pub fn grow(&mut self, entries: usize) {
+        let old = std::mem::replace(self, Self::new(entries)).0;
+        for (new, old) in self.0.iter_mut().zip(old).filter(|(_, old)| *old != 0) {
+            *new = old;
+        }
     }
 
-    /// Source and destination of a direction.
-    #[inline]
-    pub fn get(&self, place: u32, direction: Direction) -> (Addr, Addr) {
-        let pair = self.places.get(place as usize).and_then(|pair| pair.get(direction.index()));
-        pair.copied().unwrap_or_default()
+    /// The lookups of an entry.
+    pub fn get(&self, index: EntryIndex) -> [MembershipSlot; 2] {
+        MembershipSlot::pair_of(self.0.get(index as usize).copied().unwrap_or(0))
     }
 
-    /// Stores source and destination of a direction.
-    pub fn set(&mut self, place: u32, direction: Direction, addresses: (Addr, Addr)) {
-        let pair = self.places.get_mut(place as usize).and_then(|pair| pair.get_mut(direction.index()));
-        if let Some(pair) = pair {
-            *pair = addresses;
+    /// Sets the lookups of an entry.
+    pub fn set(&mut self, index: EntryIndex, lookups: [MembershipSlot; 2]) {
+        if let Some(place) = self.0.get_mut(index as usize) {
+            *place = MembershipSlot::number_of(lookups);
         }
     }
 }

@@ -110,6 +110,6 @@ fn handshake(harness: &mut Harness, flow: &Tuple) {
 /// Tracks a UDP packet that was looked up when `entry` was its own.
 fn track_looked_up(harness: &mut Harness, tuple: &Tuple, entry: EntryIndex) -> Tracked {
     let key = FlowKey::of(tuple);
-    let flow = Flow { tuple, key: &key, hash: harness.table.hash_of(&key), entry };
+    let flow = Flow { tuple, key: &key, hash: harness.table.hash_of(&key, tuple), entry };
     harness.table.track_flow(&flow, &UDP, harness.now, &harness.timeouts)
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ids::{Direction, NO_ENTRY};
 use crate::packet::key::FlowKey;
+use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::tuple::steer;
 
 #[test]
@@ -195,28 +196,28 @@ fn both_families_and_fasttrack_are_counted() {
 }
 
 #[test]
-fn cached_actions_end_with_the_version_the_generation_and_the_port() {
+fn cached_actions_end_with_the_version_of_the_connection() {
     let mut harness = Harness::new(10);
     let flow = tuple(17, 1, 1);
     let conn = harness.track(&flow, &UDP).conn.unwrap();
-    let action = CachedAction { cache_epoch: 3, stamp: 8, path: 9, ..CachedAction::default() };
-    assert!(!harness.table.install(conn, Direction::Original, 1, action));
+    let lists = [MembershipSlot::of(1, Addr::v4(1)), MembershipSlot::NONE];
+    let cached = CachedAction { action: 9, stamp: 8, ..CachedAction::default() };
+    assert!(!harness.table.install(conn, Direction::Original, cached, lists));
     harness.table.confirm(conn).unwrap();
-    assert!(harness.table.install(conn, Direction::Original, 1, action));
+    assert!(harness.table.install(conn, Direction::Original, cached, lists));
     let hash = harness.table.hash(&flow);
     let index = harness.table.verify(harness.table.probe(hash), &FlowKey::of(&flow), &flow);
-    assert_eq!(harness.table.cached(index, 3, 8, 1).map(|action| action.path), Some(9));
-    assert!(harness.table.cached(index, 4, 8, 1).is_none());
-    assert!(harness.table.cached(index, 3, 9, 1).is_none());
-    assert!(harness.table.cached(index, 3, 8, 2).is_none());
-    assert!(harness.table.cached(index | 1, 3, 8, 1).is_none());
+    assert_eq!(harness.table.cached(index).map(|cached| (cached.action, cached.stamp)), Some((9, 8)));
+    assert_eq!(harness.table.memberships(index), lists);
+    assert!(harness.table.cached(index | 1).is_none());
     harness.pass(&flow.reversed(), &UDP);
-    assert!(harness.table.cached(index, 3, 8, 1).is_none());
+    assert!(harness.table.cached(index).is_none());
+    assert!(harness.table.installed(index).is_some());
     let mut bytes = Vec::new();
     assert!(harness.table.set_fasttrack(conn));
     harness.table.count(index ^ 1, 2, 300);
     harness.table.count_slow(conn, Direction::Reply, 1, 40);
-    assert_eq!(harness.table.dump(0, 100, harness.now, &mut bytes), None);
+    assert_eq!(harness.table.dump(0, 1000, harness.now, &mut bytes), None);
     assert_eq!(bytes.len(), 160);
     assert_eq!(bytes[8..13], [17, 4, 13, 0, 255]);
     assert_eq!(u64::from_le_bytes(bytes[152..160].try_into().unwrap()), 300);

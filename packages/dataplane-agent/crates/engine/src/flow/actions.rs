@@ -1,0 +1,206 @@
+//! Flow actions: what the flow cache does with the packets of a flow, apart from what is the flow's own. Many flows
+//! share an action, so each is stored once, and a flow entry holds its number.
+//!
+//! Numbers are valid for one cache epoch. They are never given out again before all entries have been searched for old
+//! ones, so that an entry needs no epoch: the number of an action of an earlier epoch finds nothing.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use super::number_hasher::NumberHasher;
+use crate::ids::{ActionId, AdjacencyId, NO_ACTION, PortId};
+
+/// Maximum number of actions in an epoch.
+const MAX_ACTIONS: usize = 1 << 20;
+
+/// What the flow cache does with the packets of a flow. What is the flow's own is in its
+/// [`CachedAction`](crate::flow::conntrack::CachedAction).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct FlowAction {
+    /// Adjacency of the next hop, whose MAC address becomes the link-layer destination.
+    pub adjacency: AdjacencyId,
+    /// Path id: the rules counted.
+    pub path: u32,
+    /// Ingress port: the action is valid for packets from this port only.
+    pub in_port: PortId,
+    /// Egress port.
+    pub out_port: PortId,
+    /// Resume point: the rule from which on rules are evaluated for every packet; 0 for none.
+    pub resume: u16,
+    /// DSCP to write.
+    pub new_dscp: Option<u8>,
+}
+
+const _: () = assert!(size_of::<FlowAction>() == 16);
+
+/// An action as the key of a hash table, without padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ActionKey([u64; 2]);
+
+impl From<&FlowAction> for ActionKey {
+    fn from(action: &FlowAction) -> Self {
+        let dscp = action.new_dscp.map_or(0, |dscp| u64::from(dscp) + 1);
+        Self([
+            u64::from(action.adjacency) << 32 | u64::from(action.path),
+            u64::from(action.in_port) << 48
+                | u64::from(action.out_port) << 32
+                | u64::from(action.resume) << 16
+                | dscp,
+        ])
+    }
+}
+
+impl Hash for ActionKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // An array is hashed by its bytes.
+        self.0.into_iter().for_each(|word| state.write_u64(word));
+    }
+}
+
+/// The flow actions of one worker in the current cache epoch.
+#[derive(Debug)]
+pub struct FlowActions {
+    actions: Vec<FlowAction>,
+    numbers: HashMap<ActionKey, ActionId, BuildHasherDefault<NumberHasher>>,
+    /// Number of the first action of the epoch.
+    first: ActionId,
+    /// Number of the action that was last asked for.
+    last: ActionId,
+}
+
+impl Default for FlowActions {
+    fn default() -> Self {
+        Self { actions: Vec::new(), numbers: HashMap::default(), first: NO_ACTION + 1, last: NO_ACTION }
+    }
+}
+
+impl FlowActions {
+    /// The action with a number; `None` if it is of an earlier epoch, and for [`NO_ACTION`].
+    #[inline]
+    pub fn get(&self, id: ActionId) -> Option<&FlowAction> {
+        self.actions.get(id.wrapping_sub(self.first) as usize)
+    }
+
+    /// Prefetches an action.
+    #[inline]
+    pub fn prefetch(&self, id: ActionId) {
+        if let Some(action) = self.get(id) {
+            tollway_prefetch::fetch(action);
+        }
+    }
+
+    /// The number of an action; `None` if there are too many.
+    #[inline]
+    pub fn intern(&mut self, action: FlowAction) -> Option<ActionId> {
+        // Most packets of a batch have the action of the packet before.
+        if self.get(self.last) == Some(&action) {
+            return Some(self.last);
+        }
+        self.last = self.number(action)?;
+        Some(self.last)
+    }
+
+    fn number(&mut self, action: FlowAction) -> Option<ActionId> {
+        let key = ActionKey::from(&action);
+        if let Some(id) = self.numbers.get(&key) {
+            return Some(*id);
+        }
+        if self.actions.len() >= MAX_ACTIONS {
+            return None;
+        }
+        let id = self.first + self.actions.len() as ActionId;
+        self.actions.push(action);
+        self.numbers.insert(key, id);
+        Some(id)
+    }
+
+    /// Whether the actions take more memory than they can expect to have in the first-level cache, so that prefetching
+    /// them pays.
+    #[inline]
+    pub fn exceed_cache(&self) -> bool {
+        self.actions.len() > 1024
+    }
+
+    /// Whether there is no room for as many actions as a batch may need, so that another epoch has to begin.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.actions.len() > MAX_ACTIONS / 2
+    }
+
+    /// Begins another epoch: no number of an earlier one finds an action any more. Returns `true` if numbers begin
+    /// anew: then the caller must remove all old ones from the flow entries.
+    #[must_use]
+    pub fn begin_epoch(&mut self) -> bool {
+        let next = u64::from(self.first) + self.actions.len() as u64;
+        let limit = u64::from(ActionId::MAX) - MAX_ACTIONS as u64;
+        let anew = next > limit;
+        self.first = if anew { NO_ACTION + 1 } else { next as ActionId };
+        self.last = NO_ACTION;
+        self.actions.clear();
+        self.numbers.clear();
+        anew
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(path: u32) -> FlowAction {
+        FlowAction { path, ..FlowAction::default() }
+    }
+
+    #[test]
+    fn equal_actions_have_one_number_until_the_epoch_ends() {
+        let mut actions = FlowActions::default();
+        assert_eq!(actions.get(NO_ACTION), None);
+        let numbers: Vec<_> = [7, 8, 7, 7, 8].map(|path| actions.intern(action(path)).unwrap()).to_vec();
+        assert_eq!(numbers, [1, 2, 1, 1, 2]);
+        assert_eq!(actions.get(2), Some(&action(8)));
+        assert!(!actions.begin_epoch());
+        assert!(numbers.iter().all(|id| actions.get(*id).is_none()));
+        assert_eq!(actions.intern(action(8)), Some(3));
+        assert_eq!(actions.get(1), None);
+    }
+
+    #[test]
+    fn each_property_makes_another_action() {
+        let mut actions = FlowActions::default();
+        let none = FlowAction::default();
+        let other = [
+            none,
+            FlowAction { adjacency: 1, ..none },
+            FlowAction { path: 1, ..none },
+            FlowAction { in_port: 1, ..none },
+            FlowAction { out_port: 1, ..none },
+            FlowAction { resume: 1, ..none },
+            FlowAction { new_dscp: Some(0), ..none },
+        ];
+        for (number, action) in (1..).zip(other) {
+            assert_eq!(actions.intern(action), Some(number));
+        }
+    }
+
+    #[test]
+    fn numbers_begin_anew_before_they_would_repeat() {
+        let mut actions = FlowActions { first: u32::MAX - MAX_ACTIONS as u32, ..FlowActions::default() };
+        let last = actions.intern(action(1)).unwrap();
+        assert_eq!(actions.get(last), Some(&action(1)));
+        assert_eq!(actions.get(NO_ACTION), None);
+        assert!(actions.begin_epoch());
+        assert_eq!(actions.intern(action(2)), Some(1));
+        assert_eq!(actions.get(last), None);
+    }
+
+    #[test]
+    fn beyond_the_maximum_there_is_no_number() {
+        let mut actions = FlowActions::default();
+        for path in 0..MAX_ACTIONS as u32 {
+            assert!(actions.intern(action(path)).is_some());
+        }
+        assert!(actions.is_full());
+        assert_eq!(actions.intern(action(u32::MAX)), None);
+        assert!(actions.intern(action(5)).is_some());
+    }
+}
