@@ -277,6 +277,22 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
     assert_eq!(blocked(&router, "flow-offload").as_deref(), Some("flow-offload=no in IP settings"));
     router.reconfigure(|config| config.settings.flow_offload = true);
     assert_eq!(blocked(&router, "flow-offload"), None);
+    for tracking in [TrackingMode::Yes, TrackingMode::No] {
+        router.reconfigure(|config| {
+            (config.settings.ip_forward, config.tracking.enabled) = (false, tracking);
+        });
+        let handlers = named(&router);
+        assert!(handlers.iter().all(|(_, blocked_by, _)| blocked_by.is_some()), "{handlers:?}");
+        let forwarding = |name: &&str| blocked(&router, name).as_deref() == Some("ip-forward=no in IP settings");
+        let tracked = ["ipv4-fasttrack", "flow-cache", "flow-offload"];
+        let untracked = ["ipv4-fast-path", "flow-offload"];
+        let expected = if tracking == TrackingMode::Yes { &tracked[..] } else { &untracked[..] };
+        assert!(expected.iter().all(forwarding), "{handlers:?}");
+    }
+    router.reconfigure(|config| {
+        (config.settings.ip_forward, config.tracking.enabled) = (true, TrackingMode::Yes);
+    });
+    assert_eq!(blocked(&router, "flow-cache"), None);
     router.reconfigure(|config| config.settings.allow_fast_path = false);
     for name in ["ipv4-fast-path", "ipv4-fasttrack", "flow-cache", "flow-offload"] {
         assert_eq!(blocked(&router, name).as_deref(), Some("allow-fast-path=no in IP settings"));

@@ -22,7 +22,7 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
     } else if !snapshot.mangle.is_empty() {
         Some("firewall mangle rules exist")
     } else if !snapshot.settings.ip_forward {
-        Some("ip-forward=no in IP settings")
+        Some(NO_FORWARDING)
     } else if !snapshot.is_plain() {
         Some("rp-filter is on in IP settings")
     } else {
@@ -48,12 +48,15 @@ pub(crate) fn cache_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
             TrackingMode::Auto => "connection tracking is not active, because no firewall rules exist",
             TrackingMode::Yes | TrackingMode::No => "connection tracking is not active: enabled=no",
         })
+    } else if !snapshot.settings.ip_forward {
+        Some(NO_FORWARDING)
     } else {
         None
     }
 }
 
 const OFF: &str = "allow-fast-path=no in IP settings";
+const NO_FORWARDING: &str = "ip-forward=no in IP settings";
 
 /// Condition that keeps flows from the kernel's flow offload; `None` when nothing does.
 pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
@@ -63,6 +66,8 @@ pub(crate) fn offload_blocked_by(snapshot: &Snapshot) -> Option<&'static str> {
         Some("flow-offload=no in IP settings")
     } else if !snapshot.tracking() {
         fast_path_blocked_by(snapshot)
+    } else if !snapshot.settings.ip_forward {
+        Some(NO_FORWARDING)
     } else {
         None
     }
