@@ -133,8 +133,8 @@ describe('a list in one request', () => {
     expect(await count('/queue/simple')).toBe(0);
   });
 
-  it('that is empty adds nothing', async () => {
-    expect(await put('/queue/simple', [])).toMatchObject({ status: 201, body: [] });
+  it('that is empty is refused', async () => {
+    expect(await put('/queue/simple', [])).toMatchObject({ status: 400, body: { message: 'Bad Request' } });
   });
 
   it('is refused where items are no configuration', async () => {

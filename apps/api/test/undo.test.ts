@@ -700,6 +700,27 @@ describe('the history', () => {
     expect((await api('GET', '')).rows[0]).toMatchObject({ via: 'web' });
   });
 
+  it('tells of changes where the first change of a settings menu or a built-in item adds nothing', async () => {
+    const changesOf = async (revision: number) => (await api('GET', `/${revision}`)).body;
+    const made = async (path: string, body: object) => revisionOf(await router.rest('PATCH', path, body));
+    for (const [path, body, done, undone] of [
+      ['/ip/settings', { 'rp-filter': 'loose' }, 'rp-filter no → loose', 'rp-filter loose → no'],
+      ['/system/identity', { name: 'edge' }, 'name Tollway → edge', 'name edge → Tollway'],
+    ] as const) {
+      const revision = await made(path, body);
+      expect(await changesOf(revision)).toMatchObject({ changes: [{ action: 'change', text: done }] });
+      expect(await changesOf(revisionOf(await undo(revision)))).toMatchObject({
+        changes: [{ action: 'change', text: undone }],
+      });
+    }
+    const [rule] = (await router.rest('GET', '/system/logging')).rows;
+    const revision = await made(`/system/logging/${rule?.['.id']}`, { prefix: 'x' });
+    expect(await changesOf(revision)).toMatchObject({
+      changes: [{ action: 'change', text: expect.stringMatching(/prefix/) }],
+    });
+    expect(await changesOf(revisionOf(await undo(revision)))).toMatchObject({ changes: [{ action: 'change' }] });
+  });
+
   it('leaves alone what the router did itself, what is not there, and those who may only look', async () => {
     const own = (await api('GET', '')).rows.find(({ author }) => author === 'system');
     expect(own).toMatchObject({ undo: 'the router made it itself' });

@@ -11,6 +11,7 @@ afterAll(() => router.close());
 describe('a value that is wrong is refused with the property and what it accepts', () => {
   it.each([
     ['/ip/address', { address: '10.0.0.1/99', interface: 'ether1' }, 'address', /prefix|a\.b\.c\.d/],
+    ['/ip/address', { address: '10.0.1.1/0', interface: 'ether1' }, 'address', /prefix length of 1 to 32/],
     ['/ip/address', { address: '10.0.1.1/24', interface: 'ether9' }, 'interface', /ether1/],
     ['/ip/address', { address: '10.0.0.1/24', interface: 'ether1' }, 'address', /already/],
     ['/ip/address', { interface: 'ether1' }, 'address', /required|missing/],
@@ -36,6 +37,12 @@ describe('a value that is wrong is refused with the property and what it accepts
     expect(answer.error.detail).toContain(property);
   });
 
+  it('a router without a name', async () => {
+    const answer = await router.rest('PATCH', '/system/identity', { name: '' });
+    expect(answer).toMatchObject({ status: 400, body: { property: 'name' } });
+    expect(answer.error.detail).toMatch(/1 to 64 characters/);
+  });
+
   it('and nothing is stored', async () => {
     expect((await router.rest('GET', '/ip/address')).body).toHaveLength(1);
     expect((await router.rest('GET', '/ip/firewall/filter')).body).toHaveLength(0);
@@ -47,6 +54,12 @@ describe('bodies', () => {
     const answer = await router.rest('PUT', '/ip/address', '{"address":');
     expect(answer).toMatchObject({ status: 400, body: { error: 400, message: 'Bad Request' } });
     expect(answer.error.detail).toMatch(/JSON/);
+  });
+
+  it.each(['PUT', 'PATCH'])('%s of an empty list names what is accepted', async (method) => {
+    const answer = await router.rest(method, '/ip/address', []);
+    expect(answer).toMatchObject({ status: 400, body: { error: 400, message: 'Bad Request' } });
+    expect(answer.error.detail).toMatch(/one JSON object or a list/);
   });
 
   it.each([

@@ -183,7 +183,7 @@ export class TcpLog extends RemoteLog {
     // The end of an established connection is no failure: the next message opens another one.
     if (!hadConnection) {
       this.reports.fails(
-        `${this.serverText()} cannot be reached: ${why}; ${MAX_WAITING} messages wait for it, and more are dropped`,
+        `${this.serverText()} cannot be reached: ${why}; up to ${MAX_WAITING} messages wait for it, and more are dropped`,
       );
     }
     this.#retryTimer = setTimeout(() => {

@@ -163,6 +163,9 @@ function readComparison(menu: Menu, word: string): Test {
   const at = word.indexOf('=');
   const name = named(word, at < 0 ? '' : word.slice(1, at));
   const bound = canonical(menu, name, word.slice(at + 1));
+  const kind = propOf(menu, name)?.kind;
+  const parsed = kind?.filterType === 'amount' ? kind.parse(bound) : undefined;
+  if (parsed?.ok === false) throw new QueryError(`value of .query: ${quoted(word)}: ${parsed.error}`);
   const sign = word.startsWith('<') ? -1 : 1;
   return (items, index) => {
     const found = valueIn(menu, items, index, name);

@@ -170,8 +170,8 @@ export async function move(call: Call): Promise<void> {
 async function refuseBesideDynamic(services: Services, menu: Menu, { by, item, below }: RowPosition): Promise<void> {
   if (by === undefined) return;
   const why = below
-    ? 'nothing can be placed after a dynamic item; place it before the first rule below'
-    : 'nothing can be placed before a dynamic item; name the first rule below it';
+    ? `nothing can be placed after the dynamic item ${item}; place it before the first rule below`
+    : `nothing can be placed before the dynamic item ${item}; name the first rule below it`;
   await refuseDynamic(services, menu, [item], noSuchItem, why);
 }
 
@@ -181,7 +181,7 @@ async function refuseDynamic(
   menu: Menu,
   items: readonly string[],
   notFound: (item: string) => ApiError,
-  text = 'a dynamic item can not be changed',
+  text?: string,
 ): Promise<void> {
   const slicer = new TimeSlicer();
   for (const [index, item] of items.entries()) {
@@ -189,7 +189,9 @@ async function refuseDynamic(
     if (!isDynamicId(item)) continue;
     // The first dynamic item decides; later ones need no check.
     const rows = await services.views.get(menu.path)?.();
-    if (rows !== undefined && indexOfItem(menu, rows, item) !== undefined) throw errors.failure(text);
+    if (rows !== undefined && indexOfItem(menu, rows, item) !== undefined) {
+      throw errors.failure(text ?? `the dynamic item ${item} can not be changed`);
+    }
     // Only the data plane knows whether the item exists, and it is not connected.
     throw services.live.connected ? notFound(item) : new AgentGone();
   }

@@ -197,9 +197,13 @@ function callOf(services: Services, request: FastifyRequest, menu: Call['menu'])
   return { services, menu, args: bodyOf(request), principal: request.principal, signal: NEVER };
 }
 
-/** The elements of a body that is a list; undefined for any other body. */
+/** The elements of a body that is a list; undefined for any other body. @throws ApiError 400 for an empty list. */
 async function elementsOf({ body }: FastifyRequest, menu: Menu): Promise<Arguments[] | undefined> {
-  return takesLists(menu) && Array.isArray(body) ? new TimeSlicer().map(body, elementOf) : undefined;
+  if (!takesLists(menu) || !Array.isArray(body)) return undefined;
+  if (body.length === 0) {
+    throw errors.badRequest('the list is empty; give one JSON object or a list of them, e.g. [{"comment":"text"}]');
+  }
+  return new TimeSlicer().map(body, elementOf);
 }
 
 function elementOf(element: unknown, index: number): Arguments {

@@ -7,11 +7,12 @@ import {
   revisions,
   revisionUndo,
 } from '@tollway/protocol/revisions';
-import { menuByPath } from '@tollway/schema';
+import { type Menu, menuByPath } from '@tollway/schema';
 import type { FastifyInstance } from 'fastify';
 import { requirePermission } from '../auth/permissions.js';
 import { describeChange } from '../config/change-summary.js';
-import { type RowChange, withoutRenumbered } from '../config/draft.js';
+import { type RowChange, type RowContent, withoutRenumbered } from '../config/draft.js';
+import { storedProps } from '../config/items.js';
 import { readChangesOf, readRevision, readRevisions } from '../config/revision-storage.js';
 import type { PastRevision } from '../config/undo/revision.js';
 import { undoReasons, undoRevision } from '../config/undo/undo-revision.js';
@@ -19,6 +20,7 @@ import { errors } from '../errors.js';
 import type { ProtocolTypes } from '../plugins/validation.js';
 import { authorOf } from '../rest/author.js';
 import type { Services } from '../services.js';
+import { builtinRow } from '../snapshot/builtin.js';
 import { rowIdText } from '../snapshot/snapshot.js';
 
 /** Maximum number of rows of a revision that are listed. */
@@ -103,9 +105,25 @@ async function history(services: Services): Promise<Revisions> {
   }));
 }
 
+/**
+ * A row as it is shown. Before its first change, that of a settings menu and a built-in one are not stored, though they
+ * exist.
+ */
+function shownRow(menu: Menu, id: number, row: RowContent | undefined): RowContent | undefined {
+  if (menu.kind !== 'settings') return row ?? builtinRow(menu, { id });
+  const defaults = Object.entries(storedProps(menu)).flatMap(([name, prop]) =>
+    prop.default === undefined ? [] : [[name, prop.default]],
+  );
+  const { values = {}, disabled = false, comment = '' } = row ?? {};
+  return { values: { ...Object.fromEntries(defaults), ...values }, disabled, comment };
+}
+
 /** Change of a row in words. */
-function inWords({ menu: path, id, before, after }: RowChange): RevisionChange {
+function inWords({ menu: path, id, ...change }: RowChange): RevisionChange {
   const menu = menuByPath(path);
+  const [before, after] = [change.before, change.after].map((row) =>
+    menu === undefined ? row : shownRow(menu, id, row),
+  );
   const row = after ?? before;
   const common = { menu: path, '.id': rowIdText(id), name: row?.values.name ?? '' };
   if (menu === undefined || row === undefined) return { ...common, action: 'change', text: '' };

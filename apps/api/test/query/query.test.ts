@@ -38,6 +38,20 @@ const passing = (test: Test) => ids(items.filter((_, index) => test(new ArrayRow
 const filtered = (filters: Record<string, string>) => passing(filterTest(routes, Object.entries(filters)));
 const queried = (...words: string[]) => passing(queryTest(routes, words));
 
+describe('a comparison with a number', () => {
+  it.each(['>distance=lots', '<distance=', '>distance='])('%s is refused', (word) => {
+    expect(() => queryTest(routes, [word])).toThrow(QueryError);
+    expect(() => queryTest(routes, [word])).toThrow(/distance/);
+  });
+
+  it('reads amounts as they are given elsewhere', () => {
+    const connections = menu('/ip/firewall/connection');
+    expect(() => queryTest(connections, ['>orig-bytes=lots'])).toThrow(/is not a number of bytes/);
+    const busy = new ArrayRows([{ '.id': '*1', 'orig-bytes': '2097152' }]);
+    expect(queryTest(connections, ['>orig-bytes=1M'])(busy, 0)).toBe(true);
+  });
+});
+
 describe('filters of a GET', () => {
   it.each<[Record<string, string>, string[]]>([
     [{}, ['*1', '*2', '*A']],

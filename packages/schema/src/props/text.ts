@@ -17,6 +17,7 @@ interface NameOptions extends TextOptions {
 }
 
 interface FreeTextOptions extends TextOptions {
+  readonly min?: number;
   /** Filters search for parts of the text, as users rarely know it completely. */
   readonly sentence?: boolean;
   /** Also accepts control characters, which the reader of the value must escape. */
@@ -25,17 +26,20 @@ interface FreeTextOptions extends TextOptions {
 
 /** Free text. */
 export function text({
+  min = 0,
   max = 1024,
   oneLine = false,
   values,
   sentence = false,
   controls = false,
 }: FreeTextOptions = {}): Kind {
-  const accepts = `text of at most ${max} characters${oneLine ? ' in one line' : ''}`;
+  const length = min === 0 ? `at most ${max}` : `${min} to ${max}`;
+  const accepts = `text of ${length} characters${oneLine ? ' in one line' : ''}`;
   return {
     name: 'string',
     accepts,
     parse(value) {
+      if (value.length < min) return { ok: false, error: `the text is too short (${accepts})` };
       if (value.length > max) return { ok: false, error: `${quoted(value)} is too long (${accepts})` };
       if (!controls && hasControl(oneLine ? value : value.replace(/[\t\n]/g, '')))
         return { ok: false, error: `${quoted(value)} holds control characters (${accepts})` };
@@ -45,7 +49,7 @@ export function text({
     },
     ...(values ? { values } : {}),
     ...(sentence ? { filterType: 'sentence' } : {}),
-    jsonSchema: { type: 'string', maxLength: max },
+    jsonSchema: { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max },
   };
 }
 

@@ -18,6 +18,12 @@ function checkAddress({ values, given, others }: ProposedRow): FieldError | unde
   const prefix = ipv4Prefix(text);
   if (!prefix) return undefined;
   const { address, length } = prefix;
+  if (length === 0) {
+    return fieldError(
+      'address',
+      `value of address: ${text} has no network, every address would be a neighbour; give a prefix length of 1 to 32`,
+    );
+  }
   const reason = noHost(address) ?? noHostIn(address, length);
   if (reason) return fieldError('address', `value of address: ${text} is ${reason}; give the address of a host`);
   const network = given.has('address') && !given.has('network') ? undefined : values.network;

@@ -14,7 +14,8 @@ export const counterCommands = (op: ResetOp): Readonly<Record<string, Handler>> 
     const byDefault = menu.commands.get('reset-counters')?.allByDefault === true;
     const all = byDefault && args['.id'] === undefined && args.numbers === undefined;
     const items = all ? [] : await namedItems(args);
-    if (items.some(isDynamicId)) throw errors.failure('the counters of a dynamic item can not be reset');
+    const dynamic = items.find(isDynamicId);
+    if (dynamic !== undefined) throw errors.failure(`the counters of the dynamic item ${dynamic} can not be reset`);
     const ids = (await findItems(menu, rows, items, noSuchItem)).map(({ id }) => id);
     await reset(services, op, ids);
     return NOTHING;

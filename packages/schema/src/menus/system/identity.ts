@@ -11,7 +11,7 @@ export const systemIdentity = defineMenu({
   help: 'Name that the router shows in titles, tabs and to other devices.',
   props: {
     name: {
-      kind: text({ max: 64, oneLine: true }),
+      kind: text({ min: 1, max: 64, oneLine: true }),
       label: 'Identity',
       help: 'Name of the router.',
       tab: 'General',
