@@ -24,6 +24,7 @@ export const CASES = [
   { name: 'engine/route-250k-v6', kind: 'engine' },
   { name: 'engine/stateful-64k', kind: 'engine' },
   { name: 'engine/stateful-1m', kind: 'engine' },
+  { name: 'engine/vlan-64k', kind: 'engine' },
   { name: 'engine/filter-25', kind: 'engine' },
   { name: 'engine/filter-10k', kind: 'engine' },
   { name: 'engine/slow-25', kind: 'engine' },

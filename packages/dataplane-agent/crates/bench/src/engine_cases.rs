@@ -23,6 +23,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/commit-1-of-10k", crate::commit_case::commit_1_of_10k),
     ("engine/stateful-64k", stateful),
     ("engine/stateful-1m", crate::flow_cases::stateful_1m),
+    ("engine/vlan-64k", crate::vlan_cases::vlan_64k),
     ("engine/filter-25", |windows| in_turns(windows, RULES_25, NO_RULES)),
     ("engine/filter-10k", crate::slow_cases::filter_10k),
     ("engine/slow-25", crate::slow_cases::slow_25),

@@ -34,6 +34,7 @@ mod slow_cases;
 mod steady;
 mod timed_engine;
 mod traffic;
+mod vlan_cases;
 mod worker_cases;
 
 #[cfg(test)]

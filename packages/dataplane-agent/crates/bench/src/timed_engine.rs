@@ -1,6 +1,7 @@
 //! One engine on frames of a pool, with its traffic and the time it took.
 
 mod check;
+mod trunk;
 mod turn;
 
 use std::sync::Arc;
@@ -10,12 +11,13 @@ use tollway_engine::engine::stats::EngineStats;
 use tollway_engine::engine::{Engine, EngineLimits};
 use tollway_engine::observe::profiler::CycleClock;
 use tollway_engine::packet::frame::{Frame, FrameSource, VnetState};
-use tollway_engine::pipeline::batch::{BATCH, Batch, Outcome};
+use tollway_engine::pipeline::batch::{BATCH, Batch, Done, Outcome};
 use tollway_engine::shared::Shared;
 use tollway_engine::snapshot::{PortFacts, Snapshot};
 use tollway_engine::time::Now;
 use tollway_io::pool::{Partition, PartitionSize, PoolFrame, partitions};
 use tollway_testkit::workers::{Workers, rebuild};
+use tollway_wire::ethernet;
 
 use crate::alloc;
 use crate::clock::Tsc;
@@ -55,6 +57,10 @@ pub struct Setup {
     pub queue_frames: u32,
     /// The engine's time is that of the clock, the same for all workers; else some of it passes with each batch.
     pub real_time: bool,
+    /// Packets come and leave by VLANs of the first port: see [`Self::over_vlans`].
+    pub vlans: bool,
+    /// Timed is also taking the packets out of the batch.
+    pub departure: bool,
 }
 
 impl Setup {
@@ -69,7 +75,16 @@ impl Setup {
             frame_bytes: FRAME,
             queue_frames: 4096,
             real_time: false,
+            vlans: false,
+            departure: false,
         }
+    }
+
+    /// Over two VLANs of one port in place of two ports.
+    pub fn over_vlans(mut self) -> Self {
+        trunk::make(&mut self.config);
+        self.vlans = true;
+        self
     }
 
     fn limits(&self) -> EngineLimits {
@@ -117,6 +132,10 @@ pub struct TimedEngine {
     clock: Clock,
     now: Now,
     real_time: bool,
+    vlans: bool,
+    departure: bool,
+    /// Packets taken out of the batch, while they are timed.
+    departed: Vec<Done<PoolFrame>>,
     /// Packets that wait in queues, and how many had to since the engine was made.
     pub waiting: (u64, u64),
     /// Allocations during [`Self::window`]s.
@@ -156,6 +175,9 @@ impl TimedEngine {
                 clock: if setup.profiled { Clock::Running(tsc) } else { Clock::Stopped },
                 now: START,
                 real_time: setup.real_time,
+                vlans: setup.vlans,
+                departure: setup.departure,
+                departed: Vec::with_capacity(2 * BATCH),
                 waiting: (0, 0),
                 allocations: 0,
                 forwarded: (0, 0),
@@ -183,6 +205,9 @@ impl TimedEngine {
                 }
                 packets += self.batch.len() as u64;
                 ticks += self.timed_forward();
+                if self.departure {
+                    ticks += self.timed_departure();
+                }
                 let forwarded = self.collect()?;
                 if forwarded != BATCH as u64 {
                     return Err(format!("{forwarded} of {BATCH} packets were forwarded: {}", self.drops()));
@@ -279,7 +304,12 @@ impl TimedEngine {
     }
 
     /// A frame of the pool with this content.
-    fn frame(&mut self, content: &[u8; FRAME]) -> Option<PoolFrame> {
+    fn frame(&mut self, content: &[u8; FRAME], port: u16) -> Option<PoolFrame> {
+        if self.vlans {
+            let mut frame = self.pool.take(FRAME + trunk::TAG)?;
+            trunk::write(frame.head_mut(), content, port);
+            return Some(frame);
+        }
         let mut frame = self.pool.take(self.frame_bytes)?;
         let head = frame.head_mut();
         head.get_mut(..FRAME)?.copy_from_slice(content);
@@ -296,7 +326,7 @@ impl TimedEngine {
     fn fill(&mut self, packets: usize) {
         for _ in 0..packets {
             let content = self.traffic.next();
-            let frame = self.frame(&content);
+            let frame = self.frame(&content, LAN_PORT);
             self.ring.extend(frame);
         }
     }
@@ -329,6 +359,19 @@ impl TimedEngine {
         ticks
     }
 
+    /// Ticks of taking the packets out of the batch.
+    fn timed_departure(&mut self) -> u64 {
+        let from = self.tsc.cycles();
+        self.depart();
+        self.tsc.cycles().wrapping_sub(from)
+    }
+
+    /// Takes the packets out of the batch; a function of its own, as [`Self::forward`] is.
+    #[inline(never)]
+    fn depart(&mut self) {
+        self.departed.extend(self.batch.drain());
+    }
+
     /// Ticks of the engine's own work that is due.
     fn timed_tick(&mut self) -> u64 {
         let from = self.tsc.cycles();
@@ -346,10 +389,10 @@ impl TimedEngine {
     /// Empties the batch into the pool; counts what left by `wan`.
     fn collect(&mut self) -> Result<u64, String> {
         let mut left = 0;
-        for done in self.batch.drain() {
-            match done.outcome {
-                Outcome::Tx { port: WAN_PORT, .. } => left += 1,
-                other => return Err(format!("a packet left by another way: {other:?}")),
+        for done in self.departed.drain(..).chain(self.batch.drain()) {
+            match left_by(self.vlans, &done) {
+                Some(WAN_PORT) => left += 1,
+                _ => return Err(format!("a packet left by another way: {:?}", done.outcome)),
             }
             self.forwarded.0 += 1;
             self.forwarded.1 += u64::from(done.fast);
@@ -397,7 +440,8 @@ impl TimedEngine {
     /// ticks spent in `Engine::process`.
     pub fn offer(&mut self, port: u16, frames: &[[u8; FRAME]], left: &mut Vec<[u8; FRAME]>) -> u64 {
         for content in frames {
-            if let Some(frame) = self.frame(content) {
+            if let Some(frame) = self.frame(content, port) {
+                let port = if self.vlans { LAN_PORT } else { port };
                 self.batch.push_rx(frame, port, VnetState::default());
             }
         }
@@ -408,9 +452,13 @@ impl TimedEngine {
         self.allocations += alloc::count() - allocations;
         left.clear();
         for done in self.batch.drain() {
-            if matches!(done.outcome, Outcome::Tx { port: out, .. } if out != port) {
+            if left_by(self.vlans, &done).is_some_and(|out| out != port) {
                 let mut content = [0; FRAME];
-                content.iter_mut().zip(done.frame.head()).for_each(|(to, from)| *to = *from);
+                let head = done.frame.head();
+                let tag = if self.vlans { trunk::TAG } else { 0 };
+                let (addresses, rest) = head.split_at_checked(ethernet::ADDRESSES).unwrap_or((head, &[]));
+                let bytes = addresses.iter().chain(rest.iter().skip(tag));
+                content.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
                 left.push(content);
                 self.forwarded.0 += 1;
                 self.forwarded.1 += u64::from(done.fast);
@@ -440,5 +488,14 @@ impl TimedEngine {
         self.exchange(port, frames, &mut left)?;
         self.pass_time();
         Ok(left)
+    }
+}
+
+/// The port by which a packet left, or in place of which its VLAN is.
+fn left_by(vlans: bool, done: &Done<PoolFrame>) -> Option<u16> {
+    match done.outcome {
+        _ if vlans => trunk::left_by(&done.outcome, done.frame.head()),
+        Outcome::Tx { port, .. } => Some(port),
+        Outcome::Local { .. } | Outcome::Handover { .. } => None,
     }
 }

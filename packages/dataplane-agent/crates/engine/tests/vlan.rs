@@ -2,6 +2,7 @@
 //! to traffic.
 
 use tollway_config::dataplane::{DataplaneConfig, InterfaceKind, RowId, TrackingMode};
+use tollway_config::protocol::{PacketDescription, TraceFilter};
 use tollway_engine::packet::frame::{Gso, VnetState};
 use tollway_engine::snapshot::Snapshot;
 use tollway_testkit::packet::{PacketBuilder, arp_frame, ip, tcp_flag};
@@ -341,6 +342,31 @@ fn received_packets_count_at_each_layer_without_its_tags() {
     router.inject(0, frame, VnetState::default());
     let received = router.received_with_tags();
     assert_eq!(received, [(4, (1, len - 4)), (5, (1, len - 8))]);
+}
+
+#[test]
+fn a_described_packet_and_a_trace_name_the_vlan() {
+    let mut router = Router::new(two_on_one_port());
+    let description = PacketDescription {
+        in_interface: Some(2),
+        src_address: "10.10.0.2".parse().unwrap(),
+        dst_address: "10.20.0.2".parse().unwrap(),
+        protocol: 17,
+        src_port: 1000,
+        dst_port: 2000,
+        icmp_type: 0,
+        icmp_code: 0,
+        tcp_flags: 0,
+        length: 48,
+        ttl: 64,
+    };
+    let dry = router.dry_run(&description).expect("a possible packet");
+    assert_eq!((dry.in_interface, dry.out_interface), (2, 3), "{dry:?}");
+    let trace = router.start_trace(&TraceFilter::default());
+    send(&mut router, udp(ALICE, BOB), &[customer(10)]);
+    let traced = router.traced(trace);
+    let ways: Vec<_> = traced.packets.iter().map(|it| (it.in_interface, it.out_interface)).collect();
+    assert_eq!(ways, [(2, 3)], "{traced:?}");
 }
 
 #[test]

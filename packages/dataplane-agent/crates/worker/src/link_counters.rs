@@ -146,3 +146,41 @@ impl LinksReceived {
         own
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tollway_testkit::RouterConfig;
+    use tollway_testkit::router::port_facts;
+
+    use super::*;
+
+    #[test]
+    fn counters_stay_with_their_rows_and_are_reset_one_by_one() {
+        // Rows 2 and 3 are VLANs, row 4 one on the other.
+        let config = RouterConfig::new().interface("").vlan(1, 10, "").vlan(1, 20, "").vlan(2, 30, "").config;
+        let snapshot = Snapshot::build(&config, &port_facts(2), 2, 1).unwrap();
+        let mut links = LinkCounters::default();
+        links.follow(&snapshot, 2);
+        assert_eq!(links.rows().collect::<Vec<_>>(), [2, 3, 4]);
+        for worker in 0..2 {
+            for (place, counters) in links.of_worker(&snapshot, worker).into_iter().enumerate() {
+                counters.unwrap().rx_packets.add(10 * (place as u64 + 1));
+            }
+        }
+        let received = |links: &LinkCounters| [2, 3, 4].map(|row| links.totals(row).rx_packets);
+        assert_eq!(received(&links), [20, 40, 60]);
+        assert!(links.reset(3) && !links.reset(1));
+        assert_eq!((received(&links), links.all_time(3).rx_packets), ([20, 0, 60], 40));
+        // The first VLAN is another row now; the others have what they had, at the same places.
+        let mut other = config.clone();
+        other.interfaces.reverse();
+        other.interfaces[2].row = 9;
+        other.interfaces.retain(|interface| interface.row != 4);
+        let after = Snapshot::build_after(&snapshot, &other, &port_facts(2), 2).unwrap();
+        links.follow(&after, 2);
+        assert_eq!(links.rows().collect::<Vec<_>>(), [3, 9]);
+        assert_eq!((links.totals(9).rx_packets, links.all_time(3).rx_packets), (0, 40));
+        let places: Vec<bool> = links.of_worker(&after, 0).iter().map(Option::is_some).collect();
+        assert_eq!(places, [false, true, false, true]);
+    }
+}
