@@ -6,10 +6,9 @@ use tollway_testkit::Modules;
 
 /// A tracked protocol is a file that implements `Protocol` and a row of the table beside that, so that the one names
 /// the other. Of a connection its file reads the hot state, which holds the tracker of TCP.
-const EXCEPTIONS: [[&str; 3]; 7] = [
+const EXCEPTIONS: [[&str; 3]; 6] = [
     ["flow/conntrack", "generic", "protocol"],
     ["flow/conntrack", "icmp", "protocol"],
-    ["flow/conntrack", "icmpv6", "protocol"],
     ["flow/conntrack", "sample", "protocol"],
     ["flow/conntrack", "tcp", "protocol"],
     ["flow/conntrack", "udp", "protocol"],

@@ -6,12 +6,14 @@ use tollway_wire::{ethernet, field, ipv4};
 
 use crate::ids::PortId;
 use crate::packet::frame::{Frame, VnetState};
-use crate::packet::tuple::steer_ports;
+use crate::packet::tuple::{Addr, steer_ports};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::handover::{Handover, HandoverContents};
 
 /// Bytes of a frame with an IPv4 header without options, up to the ports behind it.
 const PORTS_END: usize = 38;
+/// Bytes of a frame with an IPv6 header, up to the ports behind it.
+const IPV6_PORTS_END: usize = 58;
 
 /// Bytes of tags that are looked behind: as many as lead to a link, and one for a priority.
 const MAX_TAGS: usize = (MAX_VLAN_TAGS + 1) * ethernet::TAG;
@@ -65,14 +67,28 @@ impl Steering {
 }
 
 /// The worker that [`crate::packet::tuple::steer`] returns for a TCP or UDP packet over IPv4 that is not a fragment and
-/// has no options; `None` for all others. The owner checks whether the packet is valid.
+/// has no options, or over IPv6 without extension headers; `None` for all others. The owner checks whether the packet is valid.
 #[inline]
 fn owner(head: &[u8], workers: u32) -> Option<u32> {
     let front: &[u8; PORTS_END] = head.first_chunk()?;
     if ethernet::is_tag(field::get16(front, ethernet::ADDRESSES)) {
         return owner_of_tagged(head, workers);
     }
-    owner_of_untagged(front, workers)
+    owner_of_untagged(front, workers).or_else(|| owner_of_ipv6(head, workers))
+}
+
+/// [`owner`] of an IPv6 packet in a frame without tags.
+// Out of line: most packets are of IPv4.
+#[inline(never)]
+fn owner_of_ipv6(head: &[u8], workers: u32) -> Option<u32> {
+    let head: &[u8; IPV6_PORTS_END] = head.first_chunk()?;
+    let is_ipv6 = field::get16(head, ethernet::ADDRESSES) == ethernet::IPV6 && head[14] >> 4 == 6;
+    if !is_ipv6 || !matches!(head[20], ipv4::TCP | ipv4::UDP) {
+        return None;
+    }
+    let ports = field::get16(head, 54) ^ field::get16(head, 56);
+    let [src, dst] = [22, 38].map(|at| Addr(field::get128(head, at)));
+    Some(steer_ports(ports, || src.fold() ^ dst.fold(), workers))
 }
 
 /// [`owner`] of a frame with tags. Which link they lead to matters not: what was decapsulated has the same owner.
@@ -83,7 +99,8 @@ fn owner_of_tagged(head: &[u8], workers: u32) -> Option<u32> {
     while tags < MAX_TAGS && ethernet::is_tag(field::get16(head, ethernet::ADDRESSES + tags)) {
         tags += ethernet::TAG;
     }
-    owner_of_untagged(head.get(tags..)?.first_chunk()?, workers)
+    let untagged = head.get(tags..)?;
+    owner_of_untagged(untagged.first_chunk()?, workers).or_else(|| owner_of_ipv6(untagged, workers))
 }
 
 /// [`owner`] of a frame without tags; of one with tags, from where it would begin without them.
@@ -104,10 +121,40 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::packet::tuple::{Addr, Tuple, steer};
+    use crate::packet::tuple::{Tuple, steer};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+
+        #[test]
+        fn the_owner_of_a_packet_of_ipv6_is_that_of_the_tuple(
+            (src, dst) in any::<(u128, u128)>(),
+            (src_port, dst_port) in any::<(u16, u16)>(),
+            same_ports in any::<bool>(),
+            tcp in any::<bool>(),
+            workers in 2u32..9,
+        ) {
+            let dst_port = if same_ports { src_port } else { dst_port };
+            let protocol = if tcp { ipv4::TCP } else { ipv4::UDP };
+            let mut head = [0; 74];
+            head[12..15].copy_from_slice(&[0x86, 0xdd, 0x6b]);
+            head[20] = protocol;
+            head[22..38].copy_from_slice(&src.to_be_bytes());
+            head[38..54].copy_from_slice(&dst.to_be_bytes());
+            head[54..56].copy_from_slice(&src_port.to_be_bytes());
+            head[56..58].copy_from_slice(&dst_port.to_be_bytes());
+            let (src, dst) = (Addr(src), Addr(dst));
+            let expected = steer(&Tuple { src, dst, src_port, dst_port, protocol, icmp: 0 }, workers);
+            prop_assert_eq!(owner(&head, workers), Some(expected));
+            let tagged = [&head[..12], &[0x81, 0, 0, 5], &head[12..]].concat();
+            prop_assert_eq!(owner(&tagged, workers), Some(expected));
+            for (at, value) in [(13, 6), (14, 0x45), (20, 44), (20, 58)] {
+                let mut other = head;
+                other[at] = value;
+                prop_assert_eq!(owner(&other, workers), None);
+            }
+            prop_assert_eq!(owner(&head[..IPV6_PORTS_END - 1], workers), None);
+        }
 
         #[test]
         fn the_owner_is_that_of_the_tuple(

@@ -1,7 +1,7 @@
-//! ICMP queries and replies, keyed by identifier, kind of query, and whether the packet is a query or a reply. Errors
+//! ICMP queries and replies of both families, keyed by identifier, kind of query, and whether the packet is a query or a reply. Errors
 //! are not flows of their own: see [`ConnectionTable::related`](super::ConnectionTable::related).
 
-use tollway_wire::icmp;
+use tollway_wire::{icmp, icmpv6};
 
 use super::hot_state::HotState;
 use super::protocol::Protocol;
@@ -26,7 +26,7 @@ impl Protocol for Message {
 
     /// Only a query opens a connection. The state keeps its type and code, which the list of connections shows.
     fn open(&self, _: &Timeouts) -> Option<ProtocolState> {
-        icmp::is_query(self.icmp_type).then(|| ProtocolState::of_icmp(self.icmp_type, self.code))
+        self.is_query().then(|| ProtocolState::of_icmp(self.icmp_type, self.code))
     }
 
     #[inline(always)]
@@ -36,6 +36,14 @@ impl Protocol for Message {
 
     #[inline(always)]
     fn may_open_anew(&self) -> bool {
-        icmp::is_query(self.icmp_type)
+        self.is_query()
+    }
+}
+
+impl Message {
+    /// The families have no type of a query in common, and messages of other types do not come here.
+    #[inline(always)]
+    const fn is_query(&self) -> bool {
+        icmp::is_query(self.icmp_type) || self.icmp_type == icmpv6::ECHO_REQUEST
     }
 }

@@ -25,7 +25,6 @@ mod validity;
 
 pub mod generic;
 pub mod icmp;
-mod icmpv6;
 pub mod udp;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::hot_state::HotState;
 use super::sample;
 use super::tcp::{Order, ProtocolState};
 use super::timeouts::Timeouts;
-use super::{generic, icmp, icmpv6, tcp, udp};
+use super::{generic, icmp, tcp, udp};
 use crate::ids::Direction;
 use crate::packet::Meta;
 
@@ -159,10 +159,8 @@ trackers! {
         ipv4::TCP => Tcp(tcp::Segment);
     "UDP."
         ipv4::UDP => Udp(udp::Datagram);
-    "ICMP queries and answers."
-        ipv4::ICMP => Icmp(icmp::Message);
-    "ICMPv6 echo requests and replies."
-        ipv6::ICMPV6 => Icmpv6(icmpv6::Message);
+    "ICMP queries and answers, of both families."
+        ipv4::ICMP | ipv6::ICMPV6 => Icmp(icmp::Message);
     "Every other protocol."
         _ => Other(generic::Packet);
 }

@@ -15,6 +15,7 @@
 //! release order. Memory of former nodes is used again only after [`Trie::version`] has changed; a lookup during which it
 //! has changed is repeated. So each lookup sees either the old or the new route, and none waits for the writer.
 
+use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use super::address::LookupCells;
@@ -198,9 +199,9 @@ impl Trie {
         let (mut first, mut size) = (0, runs.min(MOST));
         while size > 1 {
             let half = size / 2;
-            if self.half(list + 1, first + half) <= key {
-                first += half;
-            }
+            // Not a branch: it would be mispredicted every other time.
+            let after = self.half(list + 1, first + half) <= key;
+            first = select_unpredictable(after, first + half, first);
             size -= half;
         }
         (first, self.half(list + 1 + runs.div_ceil(2), first))
