@@ -1,6 +1,6 @@
 //! VLAN tags of frames (IEEE 802.1Q-2018 §9.3).
 
-use tollway_wire::ethernet;
+use tollway_wire::{ethernet, field};
 
 use crate::packet::frame::{Frame, VnetState};
 
@@ -15,6 +15,31 @@ pub(crate) fn pop_tags<F: Frame>(frame: &mut F, vnet: &mut VnetState, len: usize
     let pulled = frame.pull(len);
     vnet.pulled(len as u16);
     pulled
+}
+
+/// [`pop_tags`] of one tag, for frames that need no offload. Its length is known where this is compiled, so that the
+/// addresses are moved without a call.
+#[inline]
+pub(crate) fn pop_tag<F: Frame>(frame: &mut F) -> bool {
+    let front: Option<&mut [u8; ethernet::HEADER + ethernet::TAG]> = frame.head_mut().first_chunk_mut();
+    let Some(front) = front else { return false };
+    front.copy_within(..ethernet::ADDRESSES, ethernet::TAG);
+    frame.pull(ethernet::TAG)
+}
+
+/// [`push_tags`] of one tag; compiled as [`pop_tag`].
+#[inline]
+pub(crate) fn push_tag<F: Frame>(frame: &mut F, vnet: &mut VnetState, tag: [u8; ethernet::TAG]) -> bool {
+    const END: usize = ethernet::ADDRESSES + ethernet::TAG;
+    if frame.head().len() < ethernet::HEADER || !frame.push(ethernet::TAG) {
+        return false;
+    }
+    if let Some(front) = frame.head_mut().first_chunk_mut::<END>() {
+        front.copy_within(ethernet::TAG..END, 0);
+        field::put(front, ethernet::ADDRESSES, &tag);
+    }
+    vnet.pushed(ethernet::TAG as u16);
+    true
 }
 
 /// Puts tags between the addresses and the EtherType of a frame. Returns `false`, changing nothing, if there is no room
@@ -65,8 +90,18 @@ mod tests {
                 prop_assert!(!pop_tags(&mut frame, &mut vnet, bytes.len() + tags.len() - 13));
                 prop_assert!(pop_tags(&mut frame, &mut vnet, tags.len()));
             }
-            prop_assert_eq!(frame.head(), bytes);
+            prop_assert_eq!(frame.head(), &bytes[..]);
             prop_assert_eq!(vnet, before);
+            // One tag, by the functions for one.
+            let tag = tags[..4].try_into().unwrap();
+            let (mut other, mut other_vnet) = (HeapFrame(bytes.clone()), before);
+            let pushed = push_tags(&mut other, &mut other_vnet, &tags[..4]);
+            prop_assert_eq!(push_tag(&mut frame, &mut vnet, tag), pushed);
+            prop_assert_eq!((frame.head(), vnet), (other.head(), other_vnet));
+            if pushed {
+                prop_assert!(pop_tag(&mut frame));
+                prop_assert_eq!(frame.head(), bytes);
+            }
         }
     }
 }

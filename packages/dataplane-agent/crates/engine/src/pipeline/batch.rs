@@ -8,7 +8,7 @@ use crate::ids::{LinkId, PortId, QueueRef};
 use crate::packet::frame::{Frame, VnetState};
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::vlan::push_tags;
+use crate::packet::vlan::{push_tag, push_tags};
 use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::handover::{
     FlowHandover, FlowHandovers, Handover, HandoverContents, HandoverMeta, HandoverPurpose, QueueHandovers,
@@ -295,7 +295,11 @@ fn encapsulate<F: Frame>(
     link: LinkId,
 ) -> Option<PortId> {
     let encapsulation = encapsulations.get(link)?;
-    let pushed = push_tags(packet.frame.as_mut()?, &mut packet.vnet, encapsulation.tags());
+    let (frame, vnet) = (packet.frame.as_mut()?, &mut packet.vnet);
+    let pushed = match encapsulation.one_tag() {
+        Some(tag) => push_tag(frame, vnet, tag),
+        None => push_tags(frame, vnet, encapsulation.tags()),
+    };
     if !pushed {
         packet.frame = None;
     }

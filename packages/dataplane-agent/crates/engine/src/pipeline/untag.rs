@@ -4,12 +4,46 @@
 use tollway_wire::{ethernet, field};
 
 use crate::ids::LinkId;
-use crate::packet::frame::{Frame, VnetState};
+use crate::packet::count::Count;
+use crate::packet::frame::{Frame, Gso, VnetState};
 use crate::packet::verdict::DropReason;
-use crate::packet::vlan::pop_tags;
+use crate::packet::vlan::{pop_tag, pop_tags};
 use crate::packet::{Origin, Packet, flag};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
+
+/// [`untag`] of a frame with one tag that needs no offload, as nearly all tagged ones are. Returns `false`, and changes
+/// nothing, for any other frame.
+#[inline(never)]
+pub(super) fn untag_one<F: Frame>(
+    snapshot: &Snapshot,
+    received: &mut [Count],
+    packet: &mut Packet<F>,
+) -> bool {
+    let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
+    let len = frame.len();
+    let Some(front): Option<&[u8; ethernet::HEADER + ethernet::TAG]> = frame.head().first_chunk() else {
+        return false;
+    };
+    let (kind, behind) = (field::get16(front, 12), field::get16(front, 16));
+    let vid = field::get16(front, 14) & 0x0fff;
+    let offload = vnet.needs_csum | (vnet.gso != Gso::None);
+    if offload | (vid == 0) | !ethernet::is_tag(kind) | ethernet::is_tag(behind) {
+        return false;
+    }
+    let Some(link) = snapshot.vlans.find(meta.in_port, kind == ethernet::SERVICE_VLAN, vid) else {
+        return false;
+    };
+    if !pop_tag(frame) {
+        return false;
+    }
+    meta.in_port = link;
+    if let Some(count) = received.get_mut(usize::from(link)) {
+        count.packets += 1;
+        count.bytes += (len - ethernet::TAG) as u64;
+    }
+    true
+}
 
 /// Whether a packet is a received frame with a tag that has not been parsed.
 #[inline]

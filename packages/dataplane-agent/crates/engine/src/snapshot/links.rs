@@ -154,6 +154,13 @@ impl Encapsulation {
         self.tags.get(..usize::from(self.tags_len)).unwrap_or_default()
     }
 
+    /// The tag, if there is one alone.
+    #[inline]
+    pub(crate) fn one_tag(&self) -> Option<[u8; ethernet::TAG]> {
+        let [a, b, c, d, ..] = self.tags;
+        (usize::from(self.tags_len) == ethernet::TAG).then_some([a, b, c, d])
+    }
+
     /// Bytes by which frames get longer than the MTU of a port allows for: it has room for one customer tag.
     pub(super) fn excess(&self) -> u16 {
         let customer = self.tags().starts_with(&ethernet::VLAN.to_be_bytes());

@@ -5,6 +5,7 @@ mod ipv6;
 use tollway_wire::ipv4::option::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
 
+use crate::packet::count::Count;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple, icmp_kind};
@@ -13,7 +14,7 @@ use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::prefetch::PREFETCH_DISTANCE;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::state::WorkerState;
-use crate::pipeline::untag::{is_tagged, untag};
+use crate::pipeline::untag::{is_tagged, untag, untag_one};
 use crate::snapshot::Snapshot;
 
 const TCP_HEADER: u16 = tollway_wire::tcp::HEADER as u16;
@@ -36,7 +37,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
         entered += 1;
         // Packets that were handed over or recirculated have been parsed.
-        if packet.meta.is(flag::HANDED_OVER | flag::RECIRCULATED) || !parse_plain(snapshot, packet) {
+        if packet.meta.is(flag::HANDED_OVER | flag::RECIRCULATED)
+            || !parse_plain(snapshot, &mut state.vlan_rx, packet)
+        {
             if !parse_and_identify(snapshot, state, packet) {
                 continue;
             }
@@ -60,15 +63,11 @@ fn parse_and_identify<F: Frame>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
 ) -> bool {
-    if is_tagged(packet) {
-        if let Err(reason) = untag(snapshot, state, packet) {
-            state.drop(packet, reason);
-            return false;
-        }
-        if parse_plain(snapshot, packet) {
-            packet.meta.hash = state.table.hash_v4(&packet.meta.key);
-            return true;
-        }
+    if is_tagged(packet)
+        && let Err(reason) = untag(snapshot, state, packet)
+    {
+        state.drop(packet, reason);
+        return false;
     }
     if ipv6::parse_plain(snapshot, packet) {
         if snapshot.tracking() {
@@ -122,10 +121,13 @@ fn parse_general<F: Frame>(
 const PLAIN: usize = ethernet::HEADER + ipv4::HEADER + TCP_HEADER as usize;
 
 /// Parses a plain packet, as nearly all are: valid TCP or UDP to the router's link-layer address, not a fragment,
-/// without IP options. The result is that of [`parse`], with one branch for nearly all checks. Returns `false`, and changes
-/// nothing, for any other packet.
+/// without IP options, behind one tag at most. The result is that of [`untag`] and [`parse`], with one branch for nearly
+/// all checks. Returns `false` for any other packet, of which no more than the tag has been taken.
 #[inline]
-fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
+fn parse_plain<F: Frame>(snapshot: &Snapshot, received: &mut [Count], packet: &mut Packet<F>) -> bool {
+    if !(is_plain_ipv4(packet) || untag_one(snapshot, received, packet) && is_plain_ipv4(packet)) {
+        return false;
+    }
     let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
     let Some(port) = snapshot.port(meta.in_port) else { return false };
     let len = frame.len();
@@ -133,10 +135,6 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
     let Some(ip): Option<&[u8; ipv4::HEADER]> = head.get(14..).and_then(|rest| rest.first_chunk()) else {
         return false;
     };
-    // IPv4 with a header of five words; a branch of its own, so that other frames end here.
-    if field::get32(head, 12) >> 8 != 0x0008_0045 {
-        return false;
-    }
     let total = usize::from(field::get16(head, 16));
     let (src, dst) = (field::get32(head, 26), field::get32(head, 30));
     let (tcp, udp) = (head[23] == ipv4::TCP, head[23] == ipv4::UDP);
@@ -180,6 +178,15 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
         meta.flags |= flag::SLOW;
     }
     true
+}
+
+/// Whether a frame is IPv4 with a header of five words.
+#[inline]
+fn is_plain_ipv4<F: Frame>(packet: &Packet<F>) -> bool {
+    packet.frame.as_ref().is_some_and(|frame| {
+        let head: Option<&[u8; PLAIN]> = frame.head().first_chunk();
+        head.is_some_and(|head| field::get32(head, 12) >> 8 == 0x0008_0045)
+    })
 }
 
 const fn start_of_payload(l4_len: usize) -> usize {
