@@ -15,6 +15,7 @@ mod forwarding_v6;
 mod fragmented_segments;
 mod interface_queues;
 mod interleaving;
+mod ipv6_cache;
 mod local_groups;
 mod mangle;
 mod million_frames;

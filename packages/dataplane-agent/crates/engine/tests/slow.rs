@@ -283,7 +283,8 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
         });
         let handlers = named(&router);
         assert!(handlers.iter().all(|(_, blocked_by, _)| blocked_by.is_some()), "{handlers:?}");
-        let forwarding = |name: &&str| blocked(&router, name).as_deref() == Some("ip-forward=no in IP settings");
+        let forwarding =
+            |name: &&str| blocked(&router, name).as_deref() == Some("ip-forward=no in IP settings");
         let tracked = ["ipv4-fasttrack", "flow-cache", "flow-offload"];
         let untracked = ["ipv4-fast-path", "flow-offload"];
         let expected = if tracking == TrackingMode::Yes { &tracked[..] } else { &untracked[..] };

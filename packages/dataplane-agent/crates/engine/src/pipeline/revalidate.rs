@@ -3,8 +3,9 @@
 use tollway_config::dataplane::RpFilter;
 
 use crate::flow::actions::FlowAction;
+use crate::flow::change_counters::Stamp;
 use crate::flow::conntrack::{ConnectionTable, action_flag};
-use crate::ip::fib::Lookup;
+use crate::ip::fib::{Lookup, Lookup6};
 use crate::packet::Meta;
 use crate::packet::membership_slot::MembershipSlot;
 use crate::pipeline::state::WorkerState;
@@ -25,7 +26,9 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     if change_counters.list_changed_since(one, stamp) || change_counters.list_changed_since(other, stamp) {
         return false;
     }
-    // A cached action of IPv6 is valid only until the next change.
+    if meta.is_ipv6() {
+        return revalidate_ipv6(snapshot, state, meta, &action, stamp);
+    }
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
     if snapshot.settings.rp_filter != RpFilter::No && change_counters.route_changed_since(src, stamp) {
         return false;
@@ -46,6 +49,40 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     let now = state.cache_epoch.stamp;
     state.table.set_stamp(meta.entry, now);
     true
+}
+
+/// The rest of [`revalidate`] for a packet of IPv6, which no rule and no translation concerns.
+fn revalidate_ipv6<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &Meta,
+    action: &FlowAction,
+    stamp: Stamp,
+) -> bool {
+    let dst = meta.tuple.dst.0;
+    if state.shared.change_counters.ipv6_route_changed_since(dst, stamp)
+        && !leads_to_ipv6(snapshot, state, dst, action)
+    {
+        return false;
+    }
+    state.table.set_stamp(meta.entry, state.cache_epoch.stamp);
+    true
+}
+
+/// [`leads_to`] for a destination of IPv6.
+fn leads_to_ipv6<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u128, action: &FlowAction) -> bool {
+    let (interface, next_hop) = match snapshot.fib6().lookup(dst) {
+        Lookup6::Connected { interface } => (interface, dst),
+        Lookup6::Via { interface, gateway } => (interface, gateway),
+        Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::Discard(_) | Lookup6::NoRoute => {
+            return false;
+        }
+    };
+    snapshot.interface(interface).is_some_and(|out| {
+        out.up
+            && out.port == Some(action.out_port)
+            && state.adjacencies6.get((out.row, next_hop)) == Some(action.adjacency)
+    })
 }
 
 /// The translated destination of a packet, IPv4 in host order.

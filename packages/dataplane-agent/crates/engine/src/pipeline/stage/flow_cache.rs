@@ -14,7 +14,7 @@ use crate::flow::nat::{PlainRewrite, Rewrite};
 use crate::ids::NO_ENTRY;
 use crate::ip::neighbor::Adjacency;
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::header::{lower_ttl, write_link};
+use crate::packet::header::{lower_hop_limit, lower_ttl, write_ipv6_link, write_link};
 use crate::packet::key::FlowKey;
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::steer;
@@ -396,6 +396,11 @@ fn rewrite(
         return;
     }
     let Some(l3) = head.get_mut(usize::from(meta.l3)..) else { return };
+    if meta.is_ipv6() {
+        lower_hop_limit(l3);
+        write_ipv6_link(head, link.0, link.1);
+        return;
+    }
     if cached.has(action_flag::NAT_SRC | action_flag::NAT_DST) {
         let header = usize::from(meta.l4.saturating_sub(meta.l3));
         let direction = ConnectionTable::direction_of(meta.entry);

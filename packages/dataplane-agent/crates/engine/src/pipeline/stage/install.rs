@@ -18,6 +18,10 @@ use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
+/// Packets whose next hop need not be that of another packet with the same out-interface and [`Meta::next_hop`], which is
+/// of IPv4.
+const SINGLE: u32 = flag::NO_NEIGHBOR | flag::BROADCAST | flag::IPV6;
+
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     // Most packets of a batch have the same next hop as the packet before.
@@ -57,11 +61,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         let meta = &mut packet.meta;
         if chosen {
             meta.adjacency = NONE;
-        } else if (meta.out_interface, meta.next_hop) == (last.0, last.1) && !meta.is(flag::BROADCAST) {
+        } else if (meta.out_interface, meta.next_hop) == (last.0, last.1) && !meta.is(SINGLE) {
             meta.adjacency = last.2;
         } else {
             resolve(snapshot, state, meta);
-            if meta.adjacency != NONE && !meta.is(flag::NO_NEIGHBOR | flag::BROADCAST) {
+            if meta.adjacency != NONE && !meta.is(SINGLE) {
                 last = (meta.out_interface, meta.next_hop, meta.adjacency);
             }
         }
@@ -191,10 +195,8 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if meta.is(flag::TRANSLATED) {
         match state.table.keys(reference, meta.direction) {
             Some((key, other)) => Rewrite::of_keys(key, other, meta.direction).fill(&mut cached),
-            None => {
-                let conn = state.table.tuples(reference).ok_or(SlowReason::NewConnection)?;
-                Rewrite::both(&conn, meta.direction).fill(&mut cached);
-            }
+            // Gone, or of IPv6, which is not translated.
+            None => return Err(SlowReason::NewConnection),
         }
     }
     let installed = match cached_validity::validity_of(state, meta) {

@@ -45,14 +45,17 @@ pub(super) fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Re
     (meta.l3, meta.l4) = (start as u16, (start + walked.start) as u16);
     meta.tuple.protocol = walked.protocol;
     // A router never fragments a packet (RFC 8200 §5).
-    meta.flags |= flag::DONT_FRAGMENT | flag::SLOW;
+    meta.flags |= flag::DONT_FRAGMENT;
+    if meta.ttl <= 1 {
+        meta.flags |= flag::SLOW;
+    }
     let payload = total - walked.start;
     let mut later = false;
     if walked.start != ipv6::HEADER {
-        meta.flags |= flag::OPTIONS;
+        meta.flags |= flag::OPTIONS | flag::SLOW;
     }
     if let Some(fragment) = walked.fragment.filter(|fragment| !fragment.is_atomic()) {
-        meta.flags |= flag::FRAGMENT;
+        meta.flags |= flag::FRAGMENT | flag::SLOW;
         let ragged = fragment.more && !payload.is_multiple_of(8);
         if usize::from(fragment.offset) + payload > 0xffff || ragged || payload == 0 {
             return Err(DropReason::FragmentInvalid);
@@ -117,10 +120,6 @@ pub(super) fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>)
         meta.flags |= flag::L4_HEADER;
     }
     meta.flags |= flag::DONT_FRAGMENT | flag::IPV6;
-    if snapshot.tracking() {
-        // Decisions about tracked packets are not cached yet.
-        meta.flags |= flag::SLOW;
-    }
     meta.segments = vnet.segments(payload.saturating_sub(usize::from(meta.l4_len)));
     len == total + ethernet::HEADER || frame.resize(total + ethernet::HEADER)
 }
@@ -182,8 +181,11 @@ fn parse_icmpv6(meta: &mut Meta, l4: &[u8]) -> Result<(), DropReason> {
         meta.tuple.src_port = field::get16(header, 4);
         meta.tuple.dst_port = meta.tuple.src_port;
         meta.tuple.icmp = kind;
-    } else if icmpv6::is_error(header[0]) {
-        meta.flags |= flag::ICMP_ERROR;
+    } else {
+        meta.flags |= flag::SLOW;
+        if icmpv6::is_error(header[0]) {
+            meta.flags |= flag::ICMP_ERROR;
+        }
     }
     Ok(())
 }
