@@ -11,6 +11,7 @@ use tollway_testkit::ipv6_packet::{host_mac6, ip6};
 use tollway_testkit::packet::tcp_flag;
 use tollway_testkit::random::Random;
 use tollway_testkit::record::ConnectionRecord;
+use tollway_testkit::router::port_mac;
 use tollway_testkit::{Counter, Ipv6Builder, Output, Router, RouterConfig};
 
 const HOSTS: [&str; 3] = ["2001:db8:1::10", "2001:db8:1::11", "2001:db8:1::12"];
@@ -33,6 +34,13 @@ fn router(config: RouterConfig, workers: u32, cache: bool) -> Router {
     let config = config.with(|config| config.settings.allow_fast_path = cache);
     let mut router = Router::with_workers(config, workers).hosts6(0, &HOSTS).hosts6(1, &GATEWAYS);
     router.advance_ms(1_100);
+    // Later packets do not wait for their next hops.
+    for (port, from, to) in [(1, SERVERS[0], &HOSTS[..]), (0, HOSTS[0], &SERVERS[..])] {
+        for to in to {
+            router.send6(port, &Ipv6Builder::new(from, to).udp(9, 9));
+        }
+        router.advance_ms(10);
+    }
     router.moved();
     router
 }
@@ -159,7 +167,9 @@ fn packets_of_one_batch_go_to_their_own_next_hops() {
     }
     let frames = SERVERS
         .into_iter()
-        .map(|server| (0, Ipv6Builder::new(HOSTS[1], server).udp(7, 8).build(), Default::default()))
+        .map(|server| {
+            (0, Ipv6Builder::new(HOSTS[1], server).udp(7, 8).eth_dst(port_mac(0)).build(), Default::default())
+        })
         .collect();
     let macs: Vec<_> = router.inject_batch(0, frames).iter().map(|out| out.ipv6().eth_dst).collect();
     let mac = |gateway| host_mac6(ip6(GATEWAYS[gateway]));
