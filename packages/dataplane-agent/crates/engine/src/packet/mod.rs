@@ -12,7 +12,7 @@ pub mod verdict;
 pub(crate) mod vlan;
 
 use tollway_config::dataplane::{ConnectionState, Mark, RowId};
-use tollway_wire::{ipv4, tcp};
+use tollway_wire::{ipv4, ipv6, tcp};
 
 use crate::ids::{AdjacencyId, ConnRef, Direction, NO_INTERFACE, NONE, QueueRef};
 use crate::packet::frame::{Gso, VnetState};
@@ -320,7 +320,12 @@ impl Meta {
 
     /// Slow reason of a packet that may change the state of its connection.
     pub(crate) fn slow_as_control(&self) -> SlowReason {
-        if self.tuple.protocol == ipv4::TCP { SlowReason::TcpControl } else { SlowReason::IcmpOther }
+        match self.tuple.protocol {
+            ipv4::TCP => SlowReason::TcpControl,
+            ipv4::ICMP | ipv6::ICMPV6 => SlowReason::IcmpOther,
+            // Addresses of a link are never forwarded.
+            _ => SlowReason::ToRouter,
+        }
     }
 
     /// Bytes of IP and transport header.

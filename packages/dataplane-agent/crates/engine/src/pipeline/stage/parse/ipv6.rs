@@ -46,7 +46,7 @@ pub(super) fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Re
     meta.tuple.protocol = walked.protocol;
     // A router never fragments a packet (RFC 8200 §5).
     meta.flags |= flag::DONT_FRAGMENT;
-    if meta.ttl <= 1 {
+    if meta.ttl <= 1 || !is_plain(src) || !is_plain(dst) {
         meta.flags |= flag::SLOW;
     }
     let payload = total - walked.start;
