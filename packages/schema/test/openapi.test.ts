@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openApi } from '../src/emit/openapi.js';
+import { writableProperties } from '../src/emit/openapi-schemas.js';
 import { registry } from '../src/registry.js';
 
 const OPTIONS = { title: 'Tollway', version: '1.2.3', errorSchema: { type: 'object' } };
@@ -37,6 +38,16 @@ describe('OpenAPI of the registry', () => {
     );
     expect(references.length).toBeGreaterThan(100);
     for (const [way, target] of references) expect(at(target ?? ''), `${way} → ${target}`).toBeDefined();
+  });
+
+  it('every property says what it is for and what it accepts', () => {
+    for (const menu of registry) {
+      const writable = Object.entries(writableProperties(menu)).filter(([name]) => Object.hasOwn(menu.props, name));
+      for (const [name, property] of writable) {
+        const { help, kind } = menu.props[name] ?? {};
+        expect(property, `${menu.path} ${name}`).toMatchObject({ description: `${help} Accepts ${kind?.accepts}.` });
+      }
+    }
   });
 
   it('operation ids are unique, and every operation says what it answers', () => {

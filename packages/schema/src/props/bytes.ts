@@ -36,7 +36,7 @@ export const bytes: Kind = {
   align: 'right',
   filterType: 'amount',
   widest: '1023.9 MiB',
-  jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
+  jsonSchema: { type: ['string', 'integer'] },
 };
 
 /** `240.2 MiB`, one decimal, truncated. */

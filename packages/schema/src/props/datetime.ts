@@ -18,7 +18,7 @@ export const datetime: Kind = {
   },
   filterType: 'amount',
   fromStored: datetimeOfStored,
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };
 
 /** A point in time in the stored form: UTC, which does not depend on the router's time zone. */

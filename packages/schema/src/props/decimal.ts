@@ -26,6 +26,6 @@ export function decimal({
     ...(unit === undefined ? {} : { unit }),
     align: 'right',
     filterType: 'amount',
-    jsonSchema: { type: ['string', 'number'], description: accepts },
+    jsonSchema: { type: ['string', 'number'] },
   };
 }

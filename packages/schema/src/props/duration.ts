@@ -97,6 +97,6 @@ export function duration({ minMs = 0, maxMs = MAX_DURATION_MS, keywords = [], to
     align: 'right',
     filterType: 'amount',
     widest: '1d 00:00:00',
-    jsonSchema: { type: 'string', description: accepts },
+    jsonSchema: { type: 'string' },
   };
 }

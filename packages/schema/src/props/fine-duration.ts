@@ -45,6 +45,6 @@ export function fineDuration({
     compare: (a, b) => (durationUs(a) ?? -1) - (durationUs(b) ?? -1),
     align: 'right',
     filterType: 'amount',
-    jsonSchema: { type: 'string', description: accepts },
+    jsonSchema: { type: 'string' },
   };
 }

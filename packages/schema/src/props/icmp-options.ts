@@ -30,5 +30,5 @@ export const icmpOptions: Kind = {
     const { type, codeFrom, codeTo } = options;
     return { ok: true, value: `${type}:${codeFrom === codeTo ? codeFrom : `${codeFrom}-${codeTo}`}` };
   },
-  jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
+  jsonSchema: { type: ['string', 'integer'] },
 };

@@ -34,6 +34,6 @@ export function intRange({ min, max }: { readonly min: number; readonly max: num
       return { ok: true, value: intRangeText(range) };
     },
     compare: compareLeadingNumbers,
-    jsonSchema: { type: ['string', 'integer'], description: accepts },
+    jsonSchema: { type: ['string', 'integer'] },
   };
 }

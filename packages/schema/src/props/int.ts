@@ -28,7 +28,7 @@ export function int({ min, max, keywords = [], unit }: IntOptions): Kind {
     align: 'right',
     filterType: 'amount',
     editor: 'number',
-    jsonSchema: { type: ['string', 'integer'], description: accepts },
+    jsonSchema: { type: ['string', 'integer'] },
   };
 }
 

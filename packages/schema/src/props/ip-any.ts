@@ -17,5 +17,5 @@ export const ipAny: Kind = {
     return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
   },
   ...addresses,
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };

@@ -15,7 +15,7 @@ export const ipPrefix: Kind = {
   },
   ...addresses,
   widest: '200.200.200.200',
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };
 
 const IFACE_ACCEPTS = 'an IPv4 address with prefix length a.b.c.d/n with n 0..32';
@@ -30,5 +30,5 @@ export const ipIfacePrefix: Kind = {
     return { ok: true, value: `${ipv4Text(prefix.address)}/${prefix.length}` };
   },
   ...addresses,
-  jsonSchema: { type: 'string', description: IFACE_ACCEPTS },
+  jsonSchema: { type: 'string' },
 };

@@ -71,5 +71,5 @@ export const ipProtocol: Kind = {
   compare: (a, b) => (protocolNumber(a) ?? 256) - (protocolNumber(b) ?? 256),
   closedSet: true,
   values: ['tcp', 'udp', 'icmp', ...Object.keys(NUMBERS).filter((name) => !['tcp', 'udp', 'icmp'].includes(name))],
-  jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
+  jsonSchema: { type: ['string', 'integer'] },
 };

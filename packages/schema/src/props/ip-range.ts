@@ -49,7 +49,7 @@ export const ipRange: Kind = {
   parse: (text) => parse(text, false),
   ...addresses,
   widest: '200.200.200.200',
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };
 
 /** Entry of an address list: a range that is exactly a prefix becomes that prefix, so that equal entries are equal texts. */

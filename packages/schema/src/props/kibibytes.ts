@@ -24,5 +24,5 @@ export const kibibytes: Kind = {
   unit: 'KiB',
   align: 'right',
   filterType: 'amount',
-  jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
+  jsonSchema: { type: ['string', 'integer'] },
 };

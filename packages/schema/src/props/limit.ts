@@ -47,5 +47,5 @@ export const limit: Kind = {
     const per = parsed.perMs === SECOND_MS ? '' : `/${durationText(parsed.perMs)}`;
     return { ok: true, value: `${parsed.rate}${per},${parsed.burst}:${parsed.unit}` };
   },
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };

@@ -48,5 +48,5 @@ export const nexthop: Kind = {
   references: (value) => (/[A-Za-z]/.test(interfacePart(value)) ? [interfacePart(value)] : []),
   rename: (value, from, to) =>
     interfacePart(value) === from ? value.slice(0, value.length - from.length) + to : value,
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };

@@ -32,5 +32,5 @@ export const nth: Kind = {
     if (!parsed) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${parsed.every},${parsed.packet}` };
   },
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };

@@ -43,7 +43,7 @@ function pair(of: Kind, parts: Omit<PairOf, 'of'>): Kind {
     }),
     ...(of.unit && { unit: of.unit }),
     ...(of.align && { align: of.align }),
-    jsonSchema: { type: ['string', 'integer'], description: accepts },
+    jsonSchema: { type: ['string', 'integer'] },
   };
 }
 

@@ -20,5 +20,5 @@ export const percent: Kind = {
   align: 'right',
   filterType: 'amount',
   share: true,
-  jsonSchema: { type: ['string', 'number'], description: ACCEPTS },
+  jsonSchema: { type: ['string', 'number'] },
 };

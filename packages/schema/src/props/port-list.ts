@@ -38,5 +38,5 @@ export const portList: Kind = {
   },
   compare: compareLeadingNumbers,
   closedSet: true,
-  jsonSchema: { type: ['string', 'integer'], description: ACCEPTS },
+  jsonSchema: { type: ['string', 'integer'] },
 };

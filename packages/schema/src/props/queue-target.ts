@@ -49,7 +49,7 @@ export const queueTarget: Kind = {
   ref,
   references: interfaceOf,
   rename: renameOne,
-  jsonSchema: { type: 'string', description: ONE },
+  jsonSchema: { type: 'string' },
 };
 
 /** One or more networks and interfaces, each once, in the order given. */
@@ -70,5 +70,5 @@ export const queueTargetList: Kind = {
   references: (value) => value.split(',').flatMap(interfaceOf),
   rename: renameInList,
   editor: 'list',
-  jsonSchema: { type: 'string', description: SOME },
+  jsonSchema: { type: 'string' },
 };

@@ -38,7 +38,7 @@ function rateUpTo(max: bigint, accepts: string): Kind {
     align: 'right',
     filterType: 'amount',
     widest: '999.9 Mbps',
-    jsonSchema: { type: ['string', 'integer'], description: accepts },
+    jsonSchema: { type: ['string', 'integer'] },
   };
 }
 

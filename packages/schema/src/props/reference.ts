@@ -42,7 +42,7 @@ export function referenceToOneOf(ref: readonly Referent[], { keywords = [] }: Re
     ref,
     references: (value) => [value],
     rename: renameOne,
-    jsonSchema: { type: 'string', description: accepts },
+    jsonSchema: { type: 'string' },
   };
 }
 
@@ -66,6 +66,6 @@ export function referenceList(menu: string, prop: string): Kind {
     references: namesInList,
     rename: renameInList,
     editor: 'list',
-    jsonSchema: { type: 'string', description: accepts },
+    jsonSchema: { type: 'string' },
   };
 }

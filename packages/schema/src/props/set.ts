@@ -31,7 +31,7 @@ export function setOf(values: readonly string[], { empty = false, spelled = {} }
     },
     editor: 'set',
     values,
-    jsonSchema: { type: 'string', description: accepts },
+    jsonSchema: { type: 'string' },
   };
 }
 
@@ -60,6 +60,6 @@ export function triStateSetOf(values: readonly string[], { empty = false }: Pick
     },
     editor: 'tri-set',
     values,
-    jsonSchema: { type: 'string', description: accepts },
+    jsonSchema: { type: 'string' },
   };
 }

@@ -93,7 +93,7 @@ export function nameList(options: NameOptions = {}): Kind {
     ...(one.values ? { values: one.values } : {}),
     ...(one.ref ? { ref: one.ref, implicit: true, references: namesInList, rename: renameInList } : {}),
     editor: 'list',
-    jsonSchema: { type: 'string', description: accepts },
+    jsonSchema: { type: 'string' },
   };
 }
 

@@ -28,5 +28,5 @@ export const volumeRange: Kind = {
     if (!range) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${range.from}-${range.to}` };
   },
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };

@@ -40,5 +40,5 @@ export const weekdayTimes: Kind = {
     if (!times) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
     return { ok: true, value: `${durationText(times.fromMs)}-${durationText(times.toMs)},${times.days.join(',')}` };
   },
-  jsonSchema: { type: 'string', description: ACCEPTS },
+  jsonSchema: { type: 'string' },
 };
