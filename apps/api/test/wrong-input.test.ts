@@ -43,6 +43,19 @@ describe('a value that is wrong is refused with the property and what it accepts
     expect(answer.error.detail).toMatch(/1 to 64 characters/);
   });
 
+  it.each([
+    [{ 'icmp-rate-mask': '0x1ffffffff' }, /0x1818/],
+    [{ 'icmp-rate-mask': 'all' }, /0x1818/],
+    [{ 'ipv4-fragment-time': '0' }, /1..255/],
+    [{ 'ipv4-high-fragment-thresh': '5GiB' }, /4294967295/],
+    [{ 'tcp-timestamps': 'yes' }, /random-offset/],
+    [{ 'secure-redirects': 'maybe' }, /yes or no/],
+  ])('PATCH /ip/settings %j', async (body, detail) => {
+    const answer = await router.rest('PATCH', '/ip/settings', body);
+    expect(answer).toMatchObject({ status: 400, body: { property: Object.keys(body)[0] } });
+    expect(answer.error.detail).toMatch(detail);
+  });
+
   it('and nothing is stored', async () => {
     expect((await router.rest('GET', '/ip/address')).body).toHaveLength(1);
     expect((await router.rest('GET', '/ip/firewall/filter')).body).toHaveLength(0);

@@ -843,6 +843,13 @@ export type FasttrackMode = 'cached' | 'bypass';
  */
 export type RpFilter = 'no' | 'strict' | 'loose';
 /**
+ * Timestamps of TCP (RFC 7323), as tcp_timestamps of Linux.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "TcpTimestamps".
+ */
+export type TcpTimestamps = 'disabled' | 'random-offset' | 'enabled';
+/**
  * Whose traffic a simple queue holds.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -1779,6 +1786,14 @@ export interface Route {
  */
 export interface IpSettings {
   /**
+   * Follow ICMP redirects with what the router itself sends (RFC 1122 §3.2.2.2).
+   */
+  'accept-redirects'?: boolean;
+  /**
+   * Follow the source routes of packets (RFC 1812 §5.2.4.1) instead of dropping these.
+   */
+  'accept-source-route'?: boolean;
+  /**
    * `false` sends every packet through every stage.
    */
   'allow-fast-path': boolean;
@@ -1795,9 +1810,25 @@ export interface IpSettings {
    */
   'flow-offload'?: boolean;
   /**
-   * Smallest interval between two ICMP errors to one target, milliseconds; 0 is unlimited.
+   * Memory of fragments that wait for the first one of their datagram, over all workers, bytes.
+   */
+  'fragment-bytes'?: number;
+  /**
+   * Longest time for the fragments of a datagram to arrive, milliseconds.
+   */
+  'fragment-time-ms'?: number;
+  /**
+   * Send ICMP errors from the first address of the interface that received the packet.
+   */
+  'icmp-errors-use-inbound-interface-address'?: boolean;
+  /**
+   * Smallest interval between two ICMP messages of limited types to one target, milliseconds; 0 is unlimited.
    */
   'icmp-rate-limit-ms': number;
+  /**
+   * Types of ICMP messages that are limited: bit n is type n (icmp_ratemask of Linux).
+   */
+  'icmp-rate-mask'?: number;
   /**
    * Forward packets between interfaces.
    */
@@ -1814,6 +1845,22 @@ export interface IpSettings {
    * Reverse path check on source addresses (RFC 3704).
    */
   'rp-filter': RpFilter;
+  /**
+   * Follow only redirects to a gateway that a route names.
+   */
+  'secure-redirects'?: boolean;
+  /**
+   * Send ICMP redirects (RFC 1812 §5.2.7.2).
+   */
+  'send-redirects'?: boolean;
+  /**
+   * Send SYN cookies from the router's namespace when the queue of a listener is full.
+   */
+  'tcp-syncookies'?: boolean;
+  /**
+   * Timestamps of TCP connections of the router's namespace.
+   */
+  'tcp-timestamps'?: TcpTimestamps & string;
 }
 /**
  * `/ipv6/settings`.

@@ -1,6 +1,6 @@
 import type { Kind } from '../src/kind.js';
 import { bool, present } from '../src/props/bool.js';
-import { bytes } from '../src/props/bytes.js';
+import { bytes, bytesUpTo } from '../src/props/bytes.js';
 import { wordList } from '../src/props/comma-list.js';
 import { counter } from '../src/props/counter.js';
 import { datetime } from '../src/props/datetime.js';
@@ -8,6 +8,7 @@ import { decimal } from '../src/props/decimal.js';
 import { duration } from '../src/props/duration.js';
 import { oneOf, oneOfWithYesNo } from '../src/props/enum.js';
 import { fineDuration } from '../src/props/fine-duration.js';
+import { hexMask } from '../src/props/hex-mask.js';
 import { icmpOptions } from '../src/props/icmp-options.js';
 import { int } from '../src/props/int.js';
 import { intRange } from '../src/props/int-range.js';
@@ -39,6 +40,8 @@ export const kinds: Readonly<Record<string, Kind>> = {
   bool,
   present,
   bytes,
+  bytesUpTo: bytesUpTo(1 << 20),
+  hexMask,
   counter: counter('packets'),
   datetime,
   duration: duration({ keywords: ['auto'] }),

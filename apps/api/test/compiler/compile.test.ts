@@ -20,6 +20,16 @@ describe('compile', () => {
         'max-neighbor-entries': 8192,
         'arp-timeout-ms': 30_000,
         'icmp-rate-limit-ms': 10,
+        'icmp-rate-mask': 0x1818,
+        'icmp-errors-use-inbound-interface-address': false,
+        'send-redirects': true,
+        'accept-redirects': false,
+        'secure-redirects': true,
+        'accept-source-route': false,
+        'fragment-bytes': 4_194_304,
+        'fragment-time-ms': 5_000,
+        'tcp-syncookies': false,
+        'tcp-timestamps': 'random-offset',
       },
       tracking: {
         enabled: 'auto',
@@ -60,7 +70,18 @@ describe('compile', () => {
   it('settings become integers', () => {
     const { config } = compile(
       snapshotOf({
-        '/ip/settings': [{ 'ip-forward': 'false', 'rp-filter': 'loose', 'arp-timeout': '1m', 'icmp-rate-limit': '0' }],
+        '/ip/settings': [
+          {
+            'ip-forward': 'false',
+            'rp-filter': 'loose',
+            'arp-timeout': '1m',
+            'icmp-rate-limit': '0',
+            'icmp-rate-mask': '0xFFFFFFFF',
+            'ipv4-fragment-time': '30',
+            'tcp-timestamps': 'disabled',
+            'send-redirects': 'false',
+          },
+        ],
         '/ip/firewall/connection/tracking': [
           { enabled: 'yes', 'udp-timeout': '500ms', 'liberal-tcp-tracking': 'true' },
         ],
@@ -71,6 +92,10 @@ describe('compile', () => {
       'rp-filter': 'loose',
       'arp-timeout-ms': 60_000,
       'icmp-rate-limit-ms': 0,
+      'icmp-rate-mask': 0xffff_ffff,
+      'fragment-time-ms': 30_000,
+      'tcp-timestamps': 'disabled',
+      'send-redirects': false,
     });
     expect(config.tracking).toMatchObject({ enabled: 'yes', 'udp-timeout-ms': 500, 'liberal-tcp-tracking': true });
   });

@@ -39,6 +39,19 @@ export const bytes: Kind = {
   jsonSchema: { type: ['string', 'integer'] },
 };
 
+/** Amount of data up to a bound, bytes. */
+export function bytesUpTo(most: number): Kind {
+  const accepts = `${ACCEPTS}, up to ${most}`;
+  return {
+    ...bytes,
+    accepts,
+    parse(text) {
+      const result = bytes.parse(text);
+      return !result.ok || Number(result.value) <= most ? result : { ok: false, error: `${text} is not ${accepts}` };
+    },
+  };
+}
+
 /** `240.2 MiB`, one decimal, truncated. */
 export function displayBytes(value: string): string {
   if (!/^\d+$/.test(value)) return value;

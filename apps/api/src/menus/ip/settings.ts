@@ -8,6 +8,7 @@ import type { MenuModule } from '../module.js';
 function compileSettings(context: CompileContext): IpSettings {
   const settings = new Settings(context, '/ip/settings');
   const rpFilter = settings.word('rp-filter');
+  const timestamps = settings.word('tcp-timestamps');
   return {
     'ip-forward': settings.yes('ip-forward'),
     'rp-filter': rpFilter === 'strict' || rpFilter === 'loose' ? rpFilter : 'no',
@@ -17,6 +18,16 @@ function compileSettings(context: CompileContext): IpSettings {
     'max-neighbor-entries': settings.integer('max-neighbor-entries'),
     'arp-timeout-ms': settings.ms('arp-timeout'),
     'icmp-rate-limit-ms': settings.integer('icmp-rate-limit'),
+    'icmp-rate-mask': settings.integer('icmp-rate-mask'),
+    'icmp-errors-use-inbound-interface-address': settings.yes('icmp-errors-use-inbound-interface-address'),
+    'send-redirects': settings.yes('send-redirects'),
+    'accept-redirects': settings.yes('accept-redirects'),
+    'secure-redirects': settings.yes('secure-redirects'),
+    'accept-source-route': settings.yes('accept-source-route'),
+    'fragment-bytes': settings.integer('ipv4-high-fragment-thresh'),
+    'fragment-time-ms': settings.integer('ipv4-fragment-time') * 1_000,
+    'tcp-syncookies': settings.yes('tcp-syncookies'),
+    'tcp-timestamps': timestamps === 'disabled' || timestamps === 'enabled' ? timestamps : 'random-offset',
   };
 }
 

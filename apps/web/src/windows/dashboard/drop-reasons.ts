@@ -37,6 +37,8 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'unreachable-route': ['policy', ROUTES],
   'prohibit-route': ['policy', ROUTES],
   'reverse-path': ['policy', SETTINGS],
+  'icmp-rate-limited': ['policy', SETTINGS],
+  'source-route-failed': ['noise', ROUTES],
   'queue-full': ['policy', QUEUES],
   'connection-table-full': ['trouble', '/ip/firewall/connection/tracking'],
   'fragment-limit': ['trouble', INTERFACES],

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{Ipv6AddressInfo, Ipv6NeighborInfo, NeighborInfo};
@@ -15,7 +16,9 @@ use crate::flow::outside_ports::SharedFreePorts;
 use crate::ip::address_states::AddressStates;
 use crate::ip::fib::{DynamicRoute, FibFull, RouteChange};
 use crate::ip::icmp_rate::IcmpErrorRate;
+use crate::ip::learned_gateways::LearnedGateways;
 use crate::ip::neighbor::{NeighborKey, Neighbors};
+use crate::ip::redirect_rate::RedirectRate;
 use crate::observe::log::Log;
 use crate::packet::names::format_mac;
 use crate::packet::tuple::Addr;
@@ -44,6 +47,14 @@ pub struct Shared {
     pub address_sets: Arc<AddressSets>,
     /// The rate limit of ICMP errors.
     pub(crate) icmp_errors: IcmpErrorRate,
+    /// The rate limit of ICMP redirects.
+    pub(crate) redirects: RedirectRate,
+    /// Gateways that ICMP redirects have named.
+    pub(crate) learned_gateways: LearnedGateways,
+    /// Memory of waiting fragments of IPv4, bytes.
+    pub(crate) fragment_bytes: Arc<AtomicUsize>,
+    /// Memory of waiting fragments of IPv6, bytes.
+    pub(crate) fragment6_bytes: Arc<AtomicUsize>,
     /// Lines for `/log`.
     pub log: Log,
     /// The time of day.
@@ -64,6 +75,10 @@ impl Shared {
             queues: SharedQueues::new(workers),
             address_sets: Arc::new(AddressSets::new(seed)),
             icmp_errors: IcmpErrorRate::default(),
+            redirects: RedirectRate::default(),
+            learned_gateways: LearnedGateways::default(),
+            fragment_bytes: Arc::default(),
+            fragment6_bytes: Arc::default(),
             log: Log::default(),
             wall_clock: WallClock::default(),
         }
@@ -79,6 +94,8 @@ impl Shared {
             change_counters: Arc::clone(&self.change_counters),
             address_sets: Arc::clone(&self.address_sets),
             icmp_errors: self.icmp_errors.copy(),
+            redirects: self.redirects.copy(),
+            learned_gateways: self.learned_gateways.copy(),
             wall_clock: self.wall_clock.copy(),
             ..Shared::new(self.workers, self.seed)
         }

@@ -36,6 +36,8 @@ mod queue_segments;
 mod queue_trees;
 mod queues;
 mod routes;
+mod settings;
+mod settings_v6;
 mod slow;
 mod stateful;
 mod tcp_fast_open;

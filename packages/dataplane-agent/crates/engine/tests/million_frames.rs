@@ -78,6 +78,12 @@ fn frame(random: &mut Random) -> (u16, Vec<u8>) {
     }
     let (port, builder) = packet(random, kind < 17);
     let builder = builder.eth_dst(port_mac(port));
+    let builder = if random.one_in(50) {
+        let kind = [7, 68, 131, 148][random.below(4) as usize];
+        builder.ip_options(&[kind, random.below(12) as u8, random.below(12) as u8, 0, 10, 2, 0, 254])
+    } else {
+        builder
+    };
     let mut bytes = if random.one_in(30) {
         let fragments = builder.build_fragments(64);
         fragments[random.below(fragments.len() as u64) as usize].clone()

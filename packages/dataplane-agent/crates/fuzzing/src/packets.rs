@@ -214,6 +214,10 @@ fn settings(bytes: &mut Unstructured<'_>, config: &mut DataplaneConfig) -> Resul
     config.tracking.enabled = *bytes.choose(&[TrackingMode::Auto, TrackingMode::Yes, TrackingMode::No])?;
     config.tracking.loose_tcp_tracking = bytes.arbitrary()?;
     config.tracking.liberal_tcp_tracking = bytes.arbitrary()?;
+    // They take no bytes of their own, so that stored inputs keep their meaning.
+    config.settings.accept_source_route = config.tracking.loose_tcp_tracking;
+    config.settings.accept_redirects = config.tracking.loose_tcp_tracking;
+    config.settings.secure_redirects = config.tracking.liberal_tcp_tracking;
     config.tracking.max_entries = *bytes.choose(&[4, 64, 262_144])?;
     if let Some(interface) = config.interfaces.get_mut(2) {
         interface.mtu = *bytes.choose(&[68, 600, 1500])?;

@@ -34,6 +34,13 @@ pub const MASK_REPLY: u8 = 18;
 /// Code of [`UNREACHABLE`]: fragmentation needed.
 pub const FRAGMENTATION_NEEDED: u8 = 4;
 
+/// Code of [`UNREACHABLE`]: source route failed.
+pub const SOURCE_ROUTE_FAILED: u8 = 5;
+/// Code of [`REDIRECT`]: for the host.
+pub const REDIRECT_HOST: u8 = 1;
+/// Highest code of [`REDIRECT`]: for the type of service and host.
+pub const LAST_REDIRECT: u8 = 3;
+
 /// Whether a type reports an error and so quotes a packet.
 pub const fn is_error(icmp_type: u8) -> bool {
     matches!(icmp_type, UNREACHABLE | SOURCE_QUENCH | REDIRECT | TIME_EXCEEDED | PARAMETER_PROBLEM)
@@ -77,6 +84,10 @@ impl<T: AsRef<[u8]>> Packet<T> {
     /// Sequence number of a query or answer; next-hop MTU of "fragmentation needed".
     pub fn sequence(&self) -> u16 {
         field::get16(self.0.as_ref(), 6)
+    }
+    /// Gateway address of a redirect.
+    pub fn gateway(&self) -> u32 {
+        field::get32(self.0.as_ref(), 4)
     }
     /// The bytes after the header: of an error, the quoted packet.
     pub fn payload(&self) -> &[u8] {

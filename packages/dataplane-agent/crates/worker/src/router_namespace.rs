@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, RowId};
+use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, IpSettings, RowId, TcpTimestamps};
 use tollway_engine::ip::fib::{Discard, Fib, ListedRoute};
 use tollway_io::netns::Namespace;
 use tollway_io::tap;
@@ -31,6 +31,8 @@ pub struct RouterNamespace {
     namespace: Namespace,
     taps: BTreeMap<RowId, TapState>,
     routes: BTreeSet<String>,
+    /// Sysctls that have been set, by path.
+    sysctls: BTreeMap<&'static str, String>,
 }
 
 impl RouterNamespace {
@@ -42,7 +44,7 @@ impl RouterNamespace {
         let namespace = Namespace::open_or_create(name)?;
         // Routes that a killed agent has left; its TAPs are gone with it.
         let _ = namespace.ip(&format!("route flush proto {ROUTE_PROTOCOL}"));
-        Ok(Self { namespace, taps: BTreeMap::new(), routes: BTreeSet::new() })
+        Ok(Self { namespace, taps: BTreeMap::new(), routes: BTreeSet::new(), sysctls: BTreeMap::new() })
     }
 
     /// The namespace.
@@ -68,7 +70,7 @@ impl RouterNamespace {
     ) -> Result<Vec<String>, WorkerLost> {
         let wanted = wanted_taps(config);
         let routes = wanted_routes(fib, &wanted);
-        let mut problems = Vec::new();
+        let mut problems = self.set_sysctls(&config.settings);
 
         let stale = self.routes.difference(&routes).map(|route| format!("route del {route}"));
         let mut lines: Vec<String> = stale.collect();
@@ -114,12 +116,33 @@ impl RouterNamespace {
         Ok(problems)
     }
 
+    /// Sets the sysctls that have to change. Returns what failed; that is tried again with the next configuration.
+    fn set_sysctls(&mut self, settings: &IpSettings) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (path, value) in sysctls(settings) {
+            if self.sysctls.get(path) == Some(&value) {
+                continue;
+            }
+            match self.namespace.set(path, &value) {
+                Ok(()) => {
+                    self.sysctls.insert(path, value);
+                }
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        problems
+    }
+
     fn make_tap(&self, row: RowId, queues: usize) -> std::io::Result<Vec<tap::Tap>> {
         let name = device(row);
         let taps = self.namespace.within(|| tap::open(&name, queues))??;
-        for (key, value) in
-            [("forwarding", "0"), ("rp_filter", "0"), ("accept_local", "1"), ("promote_secondaries", "1")]
-        {
+        for (key, value) in [
+            ("forwarding", "0"),
+            ("rp_filter", "0"),
+            ("accept_local", "1"),
+            ("promote_secondaries", "1"),
+            ("accept_source_route", "1"),
+        ] {
             self.namespace.set(&format!("net/ipv4/conf/{name}/{key}"), value)?;
         }
         Ok(taps)
@@ -129,6 +152,27 @@ impl RouterNamespace {
     pub fn remove(self) {
         let _ = self.namespace.remove();
     }
+}
+
+/// Sysctls of the namespace for settings that concern its services, and messages that Linux sends for them
+/// (ip-sysctl.rst).
+fn sysctls(settings: &IpSettings) -> [(&'static str, String); 5] {
+    let timestamps = match settings.tcp_timestamps {
+        TcpTimestamps::Disabled => 0,
+        TcpTimestamps::RandomOffset => 1,
+        TcpTimestamps::Enabled => 2,
+    };
+    // The kernel takes no more for these.
+    let rate = settings.icmp_rate_limit_ms.min(i32::MAX as u32);
+    [
+        ("net/ipv4/tcp_syncookies", u8::from(settings.tcp_syncookies).to_string()),
+        ("net/ipv4/tcp_timestamps", timestamps.to_string()),
+        ("net/ipv4/icmp_ratelimit", rate.to_string()),
+        // Signed there.
+        ("net/ipv4/icmp_ratemask", (settings.icmp_rate_mask as i32).to_string()),
+        // Each interface has it too; both have to be on.
+        ("net/ipv4/conf/all/accept_source_route", u8::from(settings.accept_source_route).to_string()),
+    ]
 }
 
 /// Name of the TAP of an interface: RouterOS names may be longer than the kernel allows.
@@ -321,6 +365,21 @@ mod tests {
         assert!(taps[&2].addresses.contains("10.0.0.1 peer 10.0.0.2/32"));
         assert!(tap_lines(1, Some(&taps[&1]), &taps[&1]).is_empty());
         assert!(freed_names(&taps, &taps).is_empty());
+    }
+
+    #[test]
+    fn settings_for_services_are_sysctls() {
+        let values = |settings: IpSettings| sysctls(&settings).map(|(_, value)| value);
+        assert_eq!(values(IpSettings::default()), ["0", "1", "10", "6168", "0"]);
+        let other = IpSettings {
+            tcp_syncookies: true,
+            tcp_timestamps: TcpTimestamps::Enabled,
+            icmp_rate_limit_ms: u32::MAX,
+            icmp_rate_mask: u32::MAX,
+            accept_source_route: true,
+            ..IpSettings::default()
+        };
+        assert_eq!(values(other), ["1", "2", "2147483647", "-1", "1"]);
     }
 
     #[test]

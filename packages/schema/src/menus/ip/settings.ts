@@ -1,10 +1,11 @@
 import { defineMenu } from '../../define.js';
 import { readOnly } from '../../mixins/read-only.js';
 import { bool } from '../../props/bool.js';
-import { bytes } from '../../props/bytes.js';
+import { bytes, bytesUpTo } from '../../props/bytes.js';
 import { counter } from '../../props/counter.js';
 import { duration } from '../../props/duration.js';
 import { oneOf, oneOfWithYesNo } from '../../props/enum.js';
+import { hexMask } from '../../props/hex-mask.js';
 import { int } from '../../props/int.js';
 import { IP_SETTINGS_WINDOW } from '../../windows.js';
 
@@ -23,6 +24,38 @@ export const ipSettings = defineMenu({
       help: 'Forward packets between interfaces.',
       tab: 'General',
       default: 'true',
+      dataplane: true,
+    },
+    'send-redirects': {
+      kind: bool,
+      label: 'Send Redirects',
+      help: 'Tell hosts of a gateway in their own network, each up to 9 times.',
+      tab: 'General',
+      default: 'true',
+      dataplane: true,
+    },
+    'accept-redirects': {
+      kind: bool,
+      label: 'Accept Redirects',
+      help: 'Follow ICMP redirects for 5 minutes with what the router itself sends.',
+      tab: 'General',
+      default: 'false',
+      dataplane: true,
+    },
+    'secure-redirects': {
+      kind: bool,
+      label: 'Secure Redirects',
+      help: 'Follow only redirects to the gateway of a route.',
+      tab: 'General',
+      default: 'true',
+      dataplane: true,
+    },
+    'accept-source-route': {
+      kind: bool,
+      label: 'Accept Source Route',
+      help: 'Follow source routes of packets instead of dropping these.',
+      tab: 'General',
+      default: 'false',
       dataplane: true,
     },
     'allow-fast-path': {
@@ -57,6 +90,22 @@ export const ipSettings = defineMenu({
       default: 'no',
       dataplane: true,
     },
+    'tcp-syncookies': {
+      kind: bool,
+      label: 'TCP SynCookies',
+      help: 'Answer SYN floods against services of the router with cookies.',
+      tab: 'General',
+      default: 'false',
+      dataplane: true,
+    },
+    'tcp-timestamps': {
+      kind: oneOf(['disabled', 'random-offset', 'enabled']),
+      label: 'TCP Timestamps',
+      help: 'TCP timestamps of services of the router: from a random start, or from one for all.',
+      tab: 'General',
+      default: 'random-offset',
+      dataplane: true,
+    },
     'max-neighbor-entries': {
       kind: int({ min: 16, max: 1_048_576 }),
       label: 'Max Neighbor Entries',
@@ -76,10 +125,49 @@ export const ipSettings = defineMenu({
     'icmp-rate-limit': {
       kind: int({ min: 0, max: 3_600_000, unit: 'ms' }),
       label: 'ICMP Rate Limit',
-      help: 'Least time in ms between ICMP errors to one target, those about the MTU exempt; to all at most 1,000 a second. 0: no limit.',
+      help: 'Least time in ms between ICMP messages of the mask to a target, not those on the MTU; to all 1,000 a second. 0: no limit.',
       tab: 'General',
       default: '10',
       dataplane: true,
+    },
+    'icmp-rate-mask': {
+      kind: hexMask,
+      label: 'ICMP Rate Mask',
+      help: 'Types of ICMP messages that are limited: bit n for type n.',
+      tab: 'General',
+      default: '0x1818',
+      dataplane: true,
+    },
+    'icmp-errors-use-inbound-interface-address': {
+      kind: bool,
+      label: 'ICMP Errors Use Inbound Interface Address',
+      help: 'Send ICMP errors from the first address of the interface that received the packet.',
+      tab: 'General',
+      default: 'false',
+      dataplane: true,
+    },
+    'ipv4-high-fragment-thresh': {
+      kind: bytesUpTo(0xffff_ffff),
+      label: 'IPv4 High Fragment Thresh',
+      help: 'Memory limit of fragments that wait for the first one; also 1,024 a worker.',
+      tab: 'General',
+      default: '4194304',
+      dataplane: true,
+    },
+    'ipv4-fragment-time': {
+      kind: int({ min: 1, max: 255, unit: 's' }),
+      label: 'IPv4 Fragment Time',
+      help: 'Time in seconds for the fragments of a datagram to arrive.',
+      tab: 'General',
+      default: '5',
+      dataplane: true,
+    },
+    'route-cache': {
+      kind: bool,
+      label: 'Route Cache',
+      help: 'Kept for compatibility, without effect.',
+      tab: 'General',
+      default: 'true',
     },
     'ipv4-fast-path-active': readOnly(
       bool,

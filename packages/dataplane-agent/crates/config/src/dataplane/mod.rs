@@ -19,7 +19,9 @@ pub use queue::{
     Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, InterfaceQueue, PcqClassifier, Prefix,
     QueueLimit, QueueTarget, QueueTime, QueueType, SimpleQueue, TargetInterface, TreeParent, TreeQueue,
 };
-pub use settings::{FasttrackMode, IpSettings, Ipv6Settings, RpFilter, Tracking, TrackingMode};
+pub use settings::{
+    FasttrackMode, IpSettings, Ipv6Settings, RpFilter, TcpTimestamps, Tracking, TrackingMode,
+};
 
 /// Stable identity of a configuration row, unique over all menus of one router and never reused.
 /// Counters follow it through edits and moves. Rows the data plane makes itself start at

@@ -23,11 +23,73 @@ pub struct IpSettings {
     pub max_neighbor_entries: u32,
     /// Base reachable time of ARP entries, milliseconds.
     pub arp_timeout_ms: u32,
-    /// Smallest interval between two ICMP errors to one target, milliseconds; 0 is unlimited.
+    /// Smallest interval between two ICMP messages of limited types to one target, milliseconds; 0 is unlimited.
     pub icmp_rate_limit_ms: u32,
+    /// Types of ICMP messages that are limited: bit n is type n (icmp_ratemask of Linux).
+    #[serde(default = "default_icmp_rate_mask")]
+    pub icmp_rate_mask: u32,
+    /// Send ICMP errors from the first address of the interface that received the packet.
+    #[serde(default)]
+    pub icmp_errors_use_inbound_interface_address: bool,
+    /// Send ICMP redirects (RFC 1812 §5.2.7.2).
+    #[serde(default = "yes")]
+    pub send_redirects: bool,
+    /// Follow ICMP redirects with what the router itself sends (RFC 1122 §3.2.2.2).
+    #[serde(default)]
+    pub accept_redirects: bool,
+    /// Follow only redirects to a gateway that a route names.
+    #[serde(default = "yes")]
+    pub secure_redirects: bool,
+    /// Follow the source routes of packets (RFC 1812 §5.2.4.1) instead of dropping these.
+    #[serde(default)]
+    pub accept_source_route: bool,
+    /// Memory of fragments that wait for the first one of their datagram, over all workers, bytes.
+    #[serde(default = "default_fragment_bytes")]
+    pub fragment_bytes: u32,
+    /// Longest time for the fragments of a datagram to arrive, milliseconds.
+    #[serde(default = "default_fragment_time_ms")]
+    pub fragment_time_ms: u32,
+    /// Send SYN cookies from the router's namespace when the queue of a listener is full.
+    #[serde(default)]
+    pub tcp_syncookies: bool,
+    /// Timestamps of TCP connections of the router's namespace.
+    #[serde(default)]
+    pub tcp_timestamps: TcpTimestamps,
     /// `/ipv6/settings`.
     #[serde(default, skip_serializing_if = "Ipv6Settings::is_default")]
     pub ipv6: Ipv6Settings,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Destination unreachable, source quench, time exceeded, parameter problem: the default of Linux.
+fn default_icmp_rate_mask() -> u32 {
+    0x1818
+}
+
+/// The default of Linux (ipfrag_high_thresh).
+fn default_fragment_bytes() -> u32 {
+    4 << 20
+}
+
+/// Shorter than the 15 s of RFC 791, because a 16-bit identification wraps around within seconds at high rates.
+fn default_fragment_time_ms() -> u32 {
+    5_000
+}
+
+/// Timestamps of TCP (RFC 7323), as tcp_timestamps of Linux.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpTimestamps {
+    /// None.
+    Disabled,
+    /// From a random start for each connection.
+    #[default]
+    RandomOffset,
+    /// From the same start for all connections.
+    Enabled,
 }
 
 /// `/ipv6/settings`.
@@ -66,6 +128,16 @@ impl Default for IpSettings {
             max_neighbor_entries: 8192,
             arp_timeout_ms: 30_000,
             icmp_rate_limit_ms: 10,
+            icmp_rate_mask: default_icmp_rate_mask(),
+            icmp_errors_use_inbound_interface_address: false,
+            send_redirects: true,
+            accept_redirects: false,
+            secure_redirects: true,
+            accept_source_route: false,
+            fragment_bytes: default_fragment_bytes(),
+            fragment_time_ms: default_fragment_time_ms(),
+            tcp_syncookies: false,
+            tcp_timestamps: TcpTimestamps::RandomOffset,
             ipv6: Ipv6Settings::default(),
         }
     }

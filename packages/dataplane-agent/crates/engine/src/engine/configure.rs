@@ -70,6 +70,7 @@ impl<F: Frame> Engine<F> {
             let named = (new.cache_epoch(), new.port_interfaces());
             state.queues.reconfigure(&before, &lookup, (named.0, &named.1), &state.shared.queues, now);
             renumber(state, &old, new);
+            state.fragments.set_limits(new.fragment_limits());
             self.sync_neighbors(now);
         }
         self.announce(&old);
@@ -120,7 +121,8 @@ fn follow_link_numbers<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new
 /// fragments.
 fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
     let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
-    for packet in state.holds.packets_mut().chain(state.fragments.packets_mut()) {
+    let fragments = state.fragments.packets_mut().chain(state.fragments6.packets_mut());
+    for packet in state.holds.packets_mut().chain(fragments) {
         let meta = &mut packet.meta;
         for index in [&mut meta.in_interface, &mut meta.out_interface] {
             *index = number(*index).unwrap_or(NO_INTERFACE);

@@ -14,7 +14,7 @@ use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::{Change, ConnectionTable, Translated};
 use crate::flow::paths::Paths;
 use crate::ids::PortId;
-use crate::ip::fragments::Fragments;
+use crate::ip::fragments::{FragmentLimits, Fragments};
 use crate::ip::neighbor::NeighborRequest;
 use crate::ip::neighbor::hold::{Holds, POLL_INTERVAL};
 use crate::observe::profiler::CycleClock;
@@ -92,6 +92,8 @@ impl<F: Frame> Engine<F> {
             &shared.queues,
             Now(0),
         );
+        let fragments = Fragments::new(Arc::clone(&shared.fragment_bytes), snapshot.fragment_limits());
+        let fragments6 = Fragments::new(Arc::clone(&shared.fragment6_bytes), FragmentLimits::IPV6);
         let mut engine = Self {
             state: WorkerState {
                 worker,
@@ -104,7 +106,8 @@ impl<F: Frame> Engine<F> {
                 actions: FlowActions::default(),
                 paths: Paths::new(snapshot.rule_rows()),
                 holds: Holds::default(),
-                fragments: Fragments::default(),
+                fragments,
+                fragments6,
                 queues,
                 adjacencies: AdjacencyCache::default(),
                 adjacencies6: AdjacencyCache::default(),
@@ -288,7 +291,7 @@ impl<F: Frame> Engine<F> {
         }
         let solicits = &mut state.solicits;
         shared.address_states.age(now, |key| solicits.push(NeighborRequest { key, unicast: None }));
-        while let Some(fragments) = state.fragments.expire(now) {
+        while let Some(fragments) = state.fragments.expire(now).or_else(|| state.fragments6.expire(now)) {
             for mut fragment in fragments {
                 state.drop(&mut fragment, DropReason::FragmentTimeout);
             }
@@ -326,7 +329,8 @@ impl<F: Frame> Engine<F> {
         let queues = state.queues.next_deadline(state.now);
         let purge = state.table.is_purging().then_some(state.now);
         let solicits = (!state.solicits.is_empty()).then_some(state.now);
-        [connections, neighbors, holds, state.fragments.next_deadline(), queues, purge, solicits]
+        let [fragments, fragments6] = [&state.fragments, &state.fragments6].map(Fragments::next_deadline);
+        [connections, neighbors, holds, fragments, fragments6, queues, purge, solicits]
             .into_iter()
             .flatten()
             .min()

@@ -73,7 +73,10 @@ impl<F: Frame> Engine<F> {
             stages: state.stages,
             handover_packets: state.handover_packets,
             out_of_order: state.out_of_order,
-            held: (state.holds.len() + state.fragments.held() + state.queues.frames() as usize) as u64,
+            held: (state.holds.len()
+                + state.fragments.held()
+                + state.fragments6.held()
+                + state.queues.frames() as usize) as u64,
             generated: state.generated,
             queues: state.queues.totals(),
         }

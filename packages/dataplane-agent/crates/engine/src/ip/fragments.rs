@@ -2,16 +2,16 @@
 //! (RFC 4787 §11, VPP's shallow reassembly). Fragments that arrive before the first one wait for it.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrayvec::ArrayVec;
 
+use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::packet::{Meta, Packet, flag};
 use crate::time::Now;
 
-/// Maximum time for the fragments of a datagram to arrive, ns. Shorter than the 15 s of RFC 791, because a 16-bit
-/// identification wraps around within seconds at high rates.
-pub const TIMEOUT: u64 = 5_000_000_000;
 /// Maximum number of incomplete datagrams, per worker.
 pub const DATAGRAMS: usize = 1024;
 /// Maximum number of fragments of a datagram that wait for the first one.
@@ -75,7 +75,21 @@ pub struct FragmentRange {
     pub more: bool,
 }
 
-/// The incomplete datagrams of a worker.
+/// The settings of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FragmentLimits {
+    /// Maximum memory of waiting fragments over all workers, bytes.
+    pub bytes: usize,
+    /// Maximum time for the fragments of a datagram to arrive, ns.
+    pub time: u64,
+}
+
+impl FragmentLimits {
+    /// Those of IPv6, which has no settings for them: the memory is the default of Linux (ip6frag_high_thresh).
+    pub const IPV6: Self = Self { bytes: 4 << 20, time: 5_000_000_000 };
+}
+
+/// The incomplete datagrams of a worker, of one family.
 #[derive(Debug)]
 pub struct Fragments<F> {
     datagrams: HashMap<DatagramKey, Datagram<F>>,
@@ -84,15 +98,40 @@ pub struct Fragments<F> {
     /// Datagrams with waiting fragments, in order of the first of them; some may have none left.
     waiting: VecDeque<(u64, DatagramKey)>,
     held: usize,
+    /// Memory of the waiting fragments of all workers, bytes.
+    bytes: Arc<AtomicUsize>,
+    limits: FragmentLimits,
 }
 
-impl<F> Default for Fragments<F> {
-    fn default() -> Self {
-        Self { datagrams: HashMap::new(), order: VecDeque::new(), waiting: VecDeque::new(), held: 0 }
+impl<F: Frame> Fragments<F> {
+    /// An empty table. `bytes` is the memory of the waiting fragments of all workers.
+    pub fn new(bytes: Arc<AtomicUsize>, limits: FragmentLimits) -> Self {
+        Self {
+            datagrams: HashMap::new(),
+            order: VecDeque::new(),
+            waiting: VecDeque::new(),
+            held: 0,
+            bytes,
+            limits,
+        }
     }
-}
 
-impl<F> Fragments<F> {
+    /// Takes over other settings. Fragments that wait stay until others need their room or their time is over.
+    pub fn set_limits(&mut self, limits: FragmentLimits) {
+        self.limits = limits;
+    }
+
+    /// Whether there is no room for another waiting fragment of this memory.
+    fn is_full(&self, bytes: usize) -> bool {
+        self.held >= HELD || self.bytes.load(Ordering::Relaxed).saturating_add(bytes) > self.limits.bytes
+    }
+
+    /// Counts fragments that wait no longer.
+    fn release(&mut self, released: &[Packet<F>]) {
+        self.held -= released.len();
+        self.bytes.fetch_sub(released.iter().map(footprint).sum(), Ordering::Relaxed);
+    }
+
     /// Inserts a fragment. `packet` comes back unless it is held; the returned `Known` list does not
     /// contain it.
     pub fn insert(
@@ -123,11 +162,14 @@ impl<F> Fragments<F> {
         let is_ipv6 = key.0.as_v4().is_none();
         if range.offset == 0 && datagram.first.is_some() && !is_ipv6 {
             // The identification was reused for another datagram.
-            self.held -= datagram.held.len();
-            datagram.held.clear();
             datagram.ranges.clear();
             datagram.len = None;
+            let outdated = std::mem::take(&mut datagram.held);
+            self.release(&outdated);
         }
+        let bytes = footprint(&fragment);
+        let full = self.is_full(bytes);
+        let Some(datagram) = self.datagrams.get_mut(&key) else { return InsertOutcome::Full(fragment) };
         if datagram.overlapping || !datagram.add(range) {
             // A fragment within what is there is dropped alone: the network may have doubled it.
             datagram.overlapping |= is_ipv6 && !datagram.contains(range);
@@ -146,10 +188,11 @@ impl<F> Fragments<F> {
             });
         }
         let Some(first) = datagram.first else {
-            if self.held >= HELD || datagram.held.is_full() {
+            if full || datagram.held.is_full() {
                 return InsertOutcome::Full(fragment);
             }
             self.held += 1;
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
             datagram.held.push(fragment);
             if datagram.held.len() == 1 {
                 self.waiting.push_back((datagram.started, key));
@@ -159,7 +202,6 @@ impl<F> Fragments<F> {
         };
         first.set_ports(&mut fragment.meta);
         let mut waited = std::mem::take(&mut datagram.held);
-        self.held -= waited.len();
         for other in &mut waited {
             first.set_ports(&mut other.meta);
         }
@@ -167,19 +209,21 @@ impl<F> Fragments<F> {
             self.datagrams.remove(&key);
             self.compact_order();
         }
+        self.release(&waited);
         *packet = Some(fragment);
         InsertOutcome::Known(waited)
     }
 
     /// Evicts the oldest datagram if there is no room for that of `key`, or the oldest datagram with waiting fragments
-    /// if this fragment has to wait and there is no room for it. Returns the waiting fragments of the evicted datagram;
-    /// `None` if there is room. The fragments of a datagram usually arrive within microseconds. If new datagrams were
-    /// refused until old ones time out, a few hundred fragments a second from any sender could block all fragmented
-    /// traffic.
+    /// if this fragment, of this many bytes of memory, has to wait and there is no room for it. Returns the waiting
+    /// fragments of the evicted datagram; `None` if there is room. The fragments of a datagram usually arrive within
+    /// microseconds. If new datagrams were refused until old ones time out, a few hundred fragments a second from any
+    /// sender could block all fragmented traffic.
     pub fn make_room(
         &mut self,
         key: DatagramKey,
         range: FragmentRange,
+        bytes: usize,
     ) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         self.compact_order();
         let full = self.datagrams.len() >= DATAGRAMS || self.order.len() >= ORDER;
@@ -189,7 +233,7 @@ impl<F> Fragments<F> {
         }
         let waits =
             range.offset != 0 && known.is_none_or(|known| known.first.is_none() && !known.held.is_full());
-        if self.held < HELD || !waits {
+        if !waits || !self.is_full(bytes) {
             return None;
         }
         while let Some((started, key)) = self.waiting.pop_front() {
@@ -202,7 +246,7 @@ impl<F> Fragments<F> {
 
     fn evict(&mut self, key: DatagramKey) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         let waited = self.datagrams.remove(&key)?.held;
-        self.held -= waited.len();
+        self.release(&waited);
         self.compact_order();
         Some(waited)
     }
@@ -237,7 +281,7 @@ impl<F> Fragments<F> {
     /// Removes an expired datagram with waiting fragments, and returns these. `None` if there is none.
     pub fn expire(&mut self, now: Now) -> Option<ArrayVec<Packet<F>, HELD_PER_DATAGRAM>> {
         while let Some(&(started, key)) = self.order.front() {
-            if now.0 < started.saturating_add(TIMEOUT) {
+            if now.0 < started.saturating_add(self.limits.time) {
                 return None;
             }
             self.order.pop_front();
@@ -245,7 +289,7 @@ impl<F> Fragments<F> {
                 && let Some(datagram) = self.datagrams.remove(&key)
                 && !datagram.held.is_empty()
             {
-                self.held -= datagram.held.len();
+                self.release(&datagram.held);
                 return Some(datagram.held);
             }
         }
@@ -254,7 +298,7 @@ impl<F> Fragments<F> {
 
     /// When [`Self::expire`] has to be called next.
     pub fn next_deadline(&self) -> Option<Now> {
-        self.order.front().map(|(started, _)| Now(started.saturating_add(TIMEOUT)))
+        self.order.front().map(|(started, _)| Now(started.saturating_add(self.limits.time)))
     }
 
     /// The waiting fragments.
@@ -266,6 +310,11 @@ impl<F> Fragments<F> {
     pub fn held(&self) -> usize {
         self.held
     }
+}
+
+/// Memory of a fragment, bytes.
+fn footprint<F: Frame>(packet: &Packet<F>) -> usize {
+    packet.frame.as_ref().map_or(0, Frame::footprint)
 }
 
 impl FirstFragment {

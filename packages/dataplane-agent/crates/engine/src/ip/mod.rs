@@ -1,11 +1,13 @@
-//! IP: routes, neighbours, states of own addresses, fragments, header options, the rate limit of ICMP errors.
+//! IP: routes, neighbours, states of own addresses, fragments, header options, the rate limits of ICMP errors and redirects.
 
 pub mod address_states;
 pub mod fib;
 pub mod fragments;
 pub(crate) mod icmp_rate;
+pub(crate) mod learned_gateways;
 pub mod neighbor;
 pub(crate) mod options;
+pub(crate) mod redirect_rate;
 
 /// Whether an address is limited broadcast or multicast, which is never routed.
 #[inline]

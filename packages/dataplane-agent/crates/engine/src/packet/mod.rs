@@ -108,6 +108,8 @@ pub mod flag {
     pub const OUT_OF_ORDER: u32 = 8_388_608;
     /// Passes the stages once more, already parsed: see [`crate::pipeline::stage::track`].
     pub const RECIRCULATED: u32 = 16_777_216;
+    /// The destination was the router's, and is the next address of the source route of the packet now.
+    pub const SOURCE_ROUTED: u32 = 33_554_432;
     /// The packet and its flow move to the worker that can allocate a reply tuple, where only the stages from `src_nat`
     /// on are evaluated.
     pub const FLOW_MIGRATING: u32 = 4_194_304;

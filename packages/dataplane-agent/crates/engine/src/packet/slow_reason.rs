@@ -44,6 +44,7 @@ slow_reasons! {
     Stale "stale" "What the flow's entry depends on has changed: the state of its connection, the configuration, a route or a list.";
     OtherPort "other-port" "Came in by another port than the packets before.";
     Neighbor "neighbor" "The link-layer address of the next hop is not known or has to be confirmed.";
+    Redirect "redirect" "Its sender is told of a gateway in its own network (ICMP redirect).";
     TooLong "too-long" "Longer than the MTU of the interface it leaves by.";
     Fragment "fragment" "Fragment of an IP packet.";
     IpOptions "ip-options" "The IP header has options.";

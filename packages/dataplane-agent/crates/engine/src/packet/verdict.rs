@@ -63,11 +63,13 @@ drop_reasons! {
     Ipv6NotEnabled "ipv6-not-enabled" "IPv6 is not enabled on the interface.";
     BadIpHeader "bad-ip-header" "IP version, header length or total length is wrong.";
     BadIpChecksum "bad-ip-checksum" "The IPv4 header checksum is wrong.";
-    BadIpOptions "bad-ip-options" "The IPv4 options or IPv6 extension headers are malformed, too many, or ask for source routing.";
+    BadIpOptions "bad-ip-options" "The IPv4 options or IPv6 extension headers are malformed or too many, or ask for a source route that is not followed.";
+    SourceRouteFailed "source-route-failed" "The next address of its strict source route is not in a connected network.";
     MartianSource "martian-source" "The source address cannot be a sender's.";
     MartianDestination "martian-destination" "The destination address cannot be a receiver's.";
     BadL4Header "bad-l4-header" "The transport header is truncated or malformed.";
     BadIcmpChecksum "bad-icmp-checksum" "The ICMP checksum is wrong.";
+    IcmpRateLimited "icmp-rate-limited" "Echo request that is not answered because of icmp-rate-limit and icmp-rate-mask.";
     BadArp "bad-arp" "Malformed ARP packet.";
     ArpConsumed "arp-consumed" "ARP packet that has been dealt with.";
     ArpIgnored "arp-ignored" "ARP packet that concerns another station, or ARP is disabled on the interface.";

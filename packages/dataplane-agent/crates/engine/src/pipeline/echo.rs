@@ -2,6 +2,7 @@
 
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4};
 
+use crate::ip::options::{self, OptionEntry};
 use crate::packet::frame::Frame;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, Packet, flag};
@@ -14,6 +15,7 @@ use crate::snapshot::Snapshot;
 /// stages in a further pass.
 pub(crate) fn answer<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) -> Option<F> {
     let ident = state.next_ident();
+    let utc_ns = state.utc_ns();
     let answered = packet.frame.as_mut().is_some_and(|frame| {
         let l3 = frame.head_mut().get_mut(ethernet::HEADER..).unwrap_or_default();
         if field::get8(l3, 0) >> 4 == 6 {
@@ -21,7 +23,7 @@ pub(crate) fn answer<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F
         }
         let header = ipv4::Packet::new_checked(&mut *l3).map(|ip| (ip.header_len(), ip.total_len()));
         let Ok((header, total)) = header else { return false };
-        l3.get_mut(..usize::from(total)).is_some_and(|l3| make_echo_reply(l3, header, ident))
+        l3.get_mut(..usize::from(total)).is_some_and(|l3| make_echo_reply(l3, header, ident, utc_ns))
     });
     let reply = packet.frame.take().filter(|_| answered);
     let reason = if answered { DropReason::EchoAnswered } else { DropReason::BadIcmpChecksum };
@@ -30,9 +32,10 @@ pub(crate) fn answer<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F
     reply
 }
 
-/// Turns an echo request in place into the reply (RFC 792). `false`, changing nothing, when its checksum
-/// is wrong. `l3` is the whole IPv4 packet.
-fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool {
+/// Turns an echo request in place into the reply (RFC 792), and enters the router into the options that ask for it (RFC
+/// 1812 §4.3.3.6), at a wall clock in ns since 1970 UTC. `false`, changing nothing, when its checksum is wrong. `l3` is
+/// the whole IPv4 packet.
+fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16, utc_ns: i64) -> bool {
     let (src, dst) = (field::get32(l3, ipv4::offset::SRC), field::get32(l3, ipv4::offset::DST));
     let Some(message) = l3.get_mut(header..) else { return false };
     let Ok(mut message) = icmp::Packet::new_checked(message) else { return false };
@@ -56,8 +59,11 @@ fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16) -> bool {
     field::put(l3, ipv4::offset::TTL, &[TTL]);
     field::put(l3, ipv4::offset::SRC, &dst.to_be_bytes());
     field::put(l3, ipv4::offset::DST, &src.to_be_bytes());
-    if let Ok(mut packet) = ipv4::Packet::new_checked(l3) {
+    if let Ok(mut packet) = ipv4::Packet::new_checked(&mut *l3) {
         packet.fill_checksum();
+    }
+    if header > ipv4::HEADER {
+        options::fill(l3, OptionEntry::at(dst, utc_ns), |own| own == dst);
     }
     true
 }
@@ -95,7 +101,7 @@ mod tests {
             .emit(&mut l3);
             l3[ipv4::HEADER + icmp::HEADER..].copy_from_slice(data);
             icmp::Repr { icmp_type: icmp::ECHO_REQUEST, code: 0, rest: [0; 4] }.emit(&mut l3[ipv4::HEADER..]);
-            assert!(make_echo_reply(&mut l3, ipv4::HEADER, 7));
+            assert!(make_echo_reply(&mut l3, ipv4::HEADER, 7, 0));
             let packet = ipv4::Packet::new_checked(&l3[..]).unwrap();
             assert!(packet.verify_checksum() && !packet.dont_fragment());
             let message = icmp::Packet::new_checked(&l3[ipv4::HEADER..]).unwrap();

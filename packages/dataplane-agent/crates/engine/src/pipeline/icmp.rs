@@ -24,17 +24,18 @@ pub struct IcmpError {
     pub icmp_type: u8,
     /// Code.
     pub code: u8,
-    /// Next-hop MTU of "fragmentation needed" (RFC 1191 §4), else 0.
-    pub mtu: u16,
+    /// Bytes 4 to 8 of the message: next-hop MTU of "fragmentation needed" (RFC 1191 §4), pointer of a parameter problem,
+    /// gateway of a redirect, else 0.
+    pub rest: [u8; 4],
 }
 
 impl IcmpError {
     /// Destination unreachable with this code.
     pub const fn unreachable(code: u8) -> Self {
-        Self { icmp_type: icmp::UNREACHABLE, code, mtu: 0 }
+        Self { icmp_type: icmp::UNREACHABLE, code, rest: [0; 4] }
     }
     /// Time exceeded in transit.
-    pub const TIME_EXCEEDED: Self = Self { icmp_type: icmp::TIME_EXCEEDED, code: 0, mtu: 0 };
+    pub const TIME_EXCEEDED: Self = Self { icmp_type: icmp::TIME_EXCEEDED, code: 0, rest: [0; 4] };
     /// Network unreachable.
     pub const NETWORK: Self = Self::unreachable(0);
     /// Host unreachable.
@@ -43,10 +44,21 @@ impl IcmpError {
     pub const PROHIBITED: Self = Self::unreachable(13);
     /// The source address does not leave its link (RFC 4443 §3.1): type and code of ICMPv6, as IPv4 has no such error.
     pub const BEYOND_SCOPE: Self =
-        Self { icmp_type: icmpv6::UNREACHABLE, code: icmpv6::unreachable::BEYOND_SCOPE, mtu: 0 };
+        Self { icmp_type: icmpv6::UNREACHABLE, code: icmpv6::unreachable::BEYOND_SCOPE, rest: [0; 4] };
     /// The packet is larger than the MTU of the next link (fragmentation needed).
     pub const fn too_big(mtu: u16) -> Self {
-        Self { icmp_type: icmp::UNREACHABLE, code: icmp::FRAGMENTATION_NEEDED, mtu }
+        let [high, low] = mtu.to_be_bytes();
+        Self { icmp_type: icmp::UNREACHABLE, code: icmp::FRAGMENTATION_NEEDED, rest: [0, 0, high, low] }
+    }
+    /// Source route failed.
+    pub const SOURCE_ROUTE_FAILED: Self = Self::unreachable(icmp::SOURCE_ROUTE_FAILED);
+    /// The byte of the header at `pointer` is in error.
+    pub const fn parameter_problem(pointer: u8) -> Self {
+        Self { icmp_type: icmp::PARAMETER_PROBLEM, code: 0, rest: [pointer, 0, 0, 0] }
+    }
+    /// Packets to the host are to be sent to this gateway, IPv4 in host order.
+    pub const fn redirect(gateway: u32) -> Self {
+        Self { icmp_type: icmp::REDIRECT, code: icmp::REDIRECT_HOST, rest: gateway.to_be_bytes() }
     }
 
     /// The error of ICMPv6 that says the same (RFC 7915 §4.2 has most of them).
@@ -54,7 +66,9 @@ impl IcmpError {
         use icmpv6::unreachable;
         let (icmp_type, code, parameter) = match (self.icmp_type, self.code) {
             (icmp::TIME_EXCEEDED, _) => (icmpv6::TIME_EXCEEDED, 0, 0),
-            (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED) => (icmpv6::PACKET_TOO_BIG, 0, self.mtu.into()),
+            (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED) => {
+                (icmpv6::PACKET_TOO_BIG, 0, u32::from_be_bytes(self.rest))
+            }
             (icmp::UNREACHABLE, 0) => (icmpv6::UNREACHABLE, unreachable::NO_ROUTE, 0),
             (icmp::UNREACHABLE, 1) => (icmpv6::UNREACHABLE, unreachable::ADDRESS, 0),
             (icmp::UNREACHABLE, 2 | 3) => (icmpv6::UNREACHABLE, unreachable::PORT, 0),
@@ -94,15 +108,28 @@ pub(super) fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Optio
     Some(Offender { src, dst, tos: packet.tos() })
 }
 
-/// Source address of the router's answer: the destination of the packet if it is an address of the router, else an
-/// address of the in-interface, else the source address for the route back.
+/// Source address of an ICMP error: the destination of the packet if it is an address of the router, else an address of
+/// the interface that the error leaves by (RFC 1812 §4.3.2.4), or the first one of that which received the packet if the
+/// settings say so; if that has none, one of the other.
 fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<u32> {
     if snapshot.is_local(offender.dst) {
         return Some(offender.dst);
     }
-    let incoming =
-        snapshot.interface(meta.in_interface).and_then(|interface| interface.address_for(offender.src));
-    incoming.or_else(|| snapshot.source_for(offender.src))
+    let incoming = snapshot.interface(meta.in_interface);
+    let first = || incoming.and_then(|interface| interface.addresses.first()).map(|(own, _)| *own);
+    let outgoing = || snapshot.source_for(offender.src);
+    if snapshot.settings.icmp_errors_use_inbound_interface_address {
+        first().or_else(outgoing)
+    } else {
+        outgoing().or_else(|| incoming.and_then(|interface| interface.address_for(offender.src)))
+    }
+}
+
+/// Whether a message of this type may be sent to `target` now: the rate of the types in the mask is limited.
+pub(crate) fn may_send<F>(snapshot: &Snapshot, state: &WorkerState<F>, icmp_type: u8, target: u32) -> bool {
+    let settings = &snapshot.settings;
+    let limited = settings.icmp_rate_mask.checked_shr(u32::from(icmp_type)).unwrap_or(0) & 1 != 0;
+    !limited || state.shared.icmp_errors.may_send(target, settings.icmp_rate_limit_ms, state.now)
 }
 
 /// Metadata of an answer: it belongs to the connection of the packet that it answers, in the reverse direction.
@@ -164,9 +191,7 @@ fn build_error<F: Frame, S: FrameSource<F>>(
     // "Fragmentation needed" is not limited: every connection must learn the path MTU, and a sender applies such an
     // error only to the connection concerned.
     let is_of_mtu = (error.icmp_type, error.code) == (icmp::UNREACHABLE, icmp::FRAGMENTATION_NEEDED);
-    if !is_of_mtu
-        && !state.shared.icmp_errors.may_send(offender.src, snapshot.settings.icmp_rate_limit_ms, state.now)
-    {
+    if !is_of_mtu && !may_send(snapshot, state, error.icmp_type, offender.src) {
         return None;
     }
     let start = usize::from(meta.l3);
@@ -189,7 +214,6 @@ fn build_error<F: Frame, S: FrameSource<F>>(
     .emit(ip);
     let message = ip.get_mut(ipv4::HEADER..len)?;
     message.get_mut(icmp::HEADER..)?.copy_from_slice(quote);
-    let [high, low] = error.mtu.to_be_bytes();
-    icmp::Repr { icmp_type: error.icmp_type, code: error.code, rest: [0, 0, high, low] }.emit(message);
+    icmp::Repr { icmp_type: error.icmp_type, code: error.code, rest: error.rest }.emit(message);
     Some((frame, answer_meta(meta)))
 }

@@ -29,7 +29,7 @@ pub(crate) mod ipv6_stateless;
 pub(crate) mod next_hop;
 pub(crate) mod out_of_order;
 pub(crate) mod revalidate;
-pub(crate) mod stateless;
+pub(crate) mod source_route;
 pub(crate) mod translate;
 mod untag;
 
@@ -39,6 +39,12 @@ pub(crate) mod ipv6_icmp;
 pub(crate) mod discovery;
 pub(crate) mod icmp;
 
+pub(crate) mod redirect;
+
+// Forwarding by the route alone, which finds senders that are to be redirected.
+pub(crate) mod stateless;
+
+// More packets of the router's own.
 pub(crate) mod echo;
 pub(crate) mod tcp_reset;
 
@@ -180,8 +186,8 @@ stages! {
     DstNat dst_nat SlowPath Networking "Translates the destination; the rules are evaluated for a connection's first packet."
         [IcmpRedirect NatExhausted NatNoAddress];
     Route route SlowPath Networking "Decides between the router itself, an interface and a next hop, or nothing."
-        [MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute
-         OutInterfaceDown ReversePath BeyondScope];
+        [BadIpOptions SourceRouteFailed MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole
+         UnreachableRoute ProhibitRoute NoRoute OutInterfaceDown ReversePath BeyondScope];
     Ttl ttl SlowPath Networking "Ends packets whose time to live runs out, or that are too long and must not be fragmented."
         [TtlExceeded FragmentationNeeded];
     Mangle mangle SlowPath Firewall "Evaluates the rules of mangle's chain input, forward or output."
@@ -197,7 +203,8 @@ stages! {
     Install install SlowPath Networking "Confirms the connection, finds the next hop's address, writes the flow cache."
         [NatExhausted];
     Local local SlowPath Networking "Answers echo requests and neighbour solicitations, and delivers what is for the router itself."
-        [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered OutInterfaceDown BadNd NdConsumed NdIgnored];
+        [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered IcmpRateLimited OutInterfaceDown BadNd NdConsumed
+         NdIgnored];
     Emit emit EveryPass Networking "Writes the new headers; holds packets while the next hop is asked for; fragments long ones."
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
          NoFrame NoHeadroom];

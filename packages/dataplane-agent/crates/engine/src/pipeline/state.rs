@@ -51,8 +51,10 @@ pub struct WorkerState<F> {
     pub(crate) paths: Paths,
     /// Packets that wait for the link-layer address of their next hop.
     pub(crate) holds: Holds<F>,
-    /// Fragments of datagrams that are not complete.
+    /// Fragments of datagrams of IPv4 that are not complete.
     pub(crate) fragments: Fragments<F>,
+    /// Those of IPv6, which the limits of IPv4 do not concern.
+    pub(crate) fragments6: Fragments<F>,
     /// Queues that this worker owns, and the packets in them.
     pub(crate) queues: Queues<F>,
     /// Adjacencies of next hops that were looked up in the current epoch.

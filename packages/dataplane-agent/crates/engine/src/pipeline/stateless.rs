@@ -11,6 +11,7 @@ use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::ipv6_stateless;
+use crate::pipeline::redirect;
 use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Context;
 use crate::snapshot::{Interface, Snapshot};
@@ -75,6 +76,9 @@ fn forward<F: Frame>(
         return ipv6_stateless::forward(snapshot, state, packet);
     };
     let (out, next_hop, port) = plain_route(snapshot, src, dst)?;
+    if port == meta.in_port && redirect::is_due(snapshot, state, meta, out, next_hop) {
+        return Err(SlowReason::Redirect);
+    }
     if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
         return Err(SlowReason::TooLong);
     }

@@ -11,6 +11,7 @@ use crate::firewall::rules::{AddressLists, Position, RuleTable, TableKind};
 use crate::ids::LinkId;
 use crate::ip::address_states::ConfiguredAddress;
 use crate::ip::fib::{Fib, Fib6, Lookup};
+use crate::ip::fragments::FragmentLimits;
 use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::forest::Context;
@@ -103,6 +104,14 @@ impl Snapshot {
         self.settings.fasttrack_mode == FasttrackMode::Bypass
             && self.settings.allow_fast_path
             && self.tracking
+    }
+
+    /// Limits of the fragments that wait for the first one of their datagram.
+    pub(crate) fn fragment_limits(&self) -> FragmentLimits {
+        FragmentLimits {
+            bytes: self.settings.fragment_bytes as usize,
+            time: u64::from(self.settings.fragment_time_ms) * 1_000_000,
+        }
     }
 
     /// Looks up the route to an address. Not for limited broadcast and multicast addresses.

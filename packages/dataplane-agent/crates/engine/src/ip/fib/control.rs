@@ -105,6 +105,11 @@ impl<A: Address> Control<A> {
         matches!(self.info(number), Some(RouteInfo { origin: RouteOrigin::Dynamic { .. }, .. }))
     }
 
+    /// The numbers of all routes of other programs that there have been.
+    pub fn dynamic_numbers(&self) -> impl Iterator<Item = u16> {
+        (FIRST..).take(self.infos.len()).filter(|number| self.is_dynamic(*number))
+    }
+
     /// The number of a route info; a new one is published first. Numbers are not reused in the life of a table, since a
     /// reader may still hold one.
     fn number(&mut self, published: Published<'_, A>, info: &RouteInfo<A>) -> Result<u16, FibFull> {

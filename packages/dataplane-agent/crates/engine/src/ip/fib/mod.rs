@@ -318,6 +318,16 @@ impl<A: Address> Table<A> {
         control.statics_of(prefix).iter().find(|route| route.number == number).map(|route| route.row)
     }
 
+    /// Whether an address is the gateway of a configured route by an interface, or has been that of a route of another
+    /// program; `false` while routes are being changed.
+    pub fn is_gateway(&self, interface: InterfaceIndex, address: A) -> bool {
+        let via = RouteLookup::Via { interface, gateway: address };
+        let Ok(control) = self.control.try_lock() else { return false };
+        let leads_there = |number: u16| self.hops.lookup(number) == via;
+        control.dynamic_numbers().any(leads_there)
+            || control.statics().iter().any(|route| leads_there(route.number))
+    }
+
     /// Own addresses of an interface with their prefix lengths, in configured order.
     pub fn addresses(&self, interface: InterfaceIndex) -> &[(A, u8)] {
         self.addresses.get(usize::from(interface)).map_or(&[], Vec::as_slice)

@@ -16,6 +16,7 @@ use crate::packet::{Hook, Meta, Packet, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::icmp::IcmpError;
 use crate::pipeline::next_hop::{chosen_station, resolve};
+use crate::pipeline::redirect;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::translate::translate;
@@ -26,6 +27,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     if !pass.state.holds.is_empty() {
         requeue_resolved(pass.state, pass.batch);
     }
+    redirect::send(pass.snapshot, pass.state, pass.batch, pass.source);
     let mut last = None;
     let entered = each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Forward {

@@ -3,13 +3,14 @@
 use tollway_wire::ipv4;
 
 use crate::flow::conntrack::tcp::Segment;
-use crate::ip::fragments::InsertOutcome;
+use crate::ip::fragments::{Fragments, InsertOutcome};
 use crate::packet::flag;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Tuple, steer};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::pipeline::fragment_header::fragment_of;
 use crate::pipeline::slow_path::Pass;
+use crate::pipeline::state::WorkerState;
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
@@ -49,7 +50,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             let header = Segment::parse(head.get(usize::from(meta.l4)..).unwrap_or_default(), 0);
             meta.sequence = header.map_or(0, |it| it.end().wrapping_sub(u32::from(meta.l4_len)));
         }
-        while let Some(given_up) = state.fragments.make_room(key, range) {
+        let memory = packet.frame.as_ref().map_or(0, Frame::footprint);
+        let is_ipv6 = packet.meta.is_ipv6();
+        while let Some(given_up) = table(state, is_ipv6).make_room(key, range, memory) {
             for mut displaced in given_up {
                 state.drop(&mut displaced, DropReason::FragmentLimit);
             }
@@ -57,7 +60,8 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         let frame = packet.frame.take();
         let mut fragment = Some(crate::packet::Packet { frame, vnet: packet.vnet, meta: packet.meta });
         packet.meta.verdict = Verdict::Held;
-        let outcome = state.fragments.insert(key, range, &mut fragment, state.now);
+        let now = state.now;
+        let outcome = table(state, is_ipv6).insert(key, range, &mut fragment, now);
         let waited = match outcome {
             InsertOutcome::Known(waited) => {
                 if let Some(mut fragment) = fragment {
@@ -84,4 +88,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
     }
     entered
+}
+
+/// The incomplete datagrams of a family.
+fn table<F>(state: &mut WorkerState<F>, is_ipv6: bool) -> &mut Fragments<F> {
+    if is_ipv6 { &mut state.fragments6 } else { &mut state.fragments }
 }

@@ -3,11 +3,14 @@
 
 use tollway_wire::{icmp, icmpv6, ipv4, ipv6};
 
+use crate::ip::options::source_route;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Packet, flag};
 use crate::pipeline::discovery;
 use crate::pipeline::echo::answer;
+use crate::pipeline::icmp::may_send;
+use crate::pipeline::redirect;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::translate::translate;
 
@@ -29,6 +32,11 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
                 _ => StageOutcome::Next,
             };
         }
+        let is_error = packet.meta.is(flag::ICMP_ERROR) && !packet.meta.is_ipv6();
+        let is_redirect = is_error && packet.meta.tcp_flags_or_icmp_type == icmp::REDIRECT;
+        if is_redirect && snapshot.settings.accept_redirects {
+            redirect::learn(snapshot, state, packet);
+        }
         if !is_echo_request(packet) {
             return match snapshot.interface(packet.meta.out_interface) {
                 Some(interface) => {
@@ -37,6 +45,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
                 }
                 None => StageOutcome::Drop(DropReason::OutInterfaceDown),
             };
+        }
+        let limited = |sender: u32| !may_send(snapshot, state, icmp::ECHO_REPLY, sender);
+        if !packet.meta.is_ipv6() && packet.meta.tuple.src.as_v4().is_some_and(limited) {
+            return StageOutcome::Drop(DropReason::IcmpRateLimited);
         }
         packet.meta.verdict = Verdict::Echo;
         if packet.meta.queue.is_none() {
@@ -47,13 +59,18 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     })
 }
 
-/// Whether the router itself answers a packet: a whole echo request for one of its addresses.
+/// Whether the router itself answers a packet: a whole echo request for one of its addresses. What came by a source
+/// route goes back by it, which Linux does in the router's namespace.
 fn is_echo_request<F: Frame>(packet: &Packet<F>) -> bool {
     let meta = &packet.meta;
     meta.hook == Hook::Input
         && asks_for_echo(meta)
         && !meta.is(flag::FRAGMENT | flag::BROADCAST | flag::LINK_BROADCAST)
-        && packet.frame.as_ref().is_some_and(|frame| frame.head().len() == frame.len())
+        && packet.frame.as_ref().is_some_and(|frame| {
+            let l3 = frame.head().get(usize::from(meta.l3)..).unwrap_or_default();
+            let routed = || meta.is(flag::OPTIONS) && !meta.is_ipv6() && source_route(l3).is_some();
+            frame.head().len() == frame.len() && !routed()
+        })
 }
 
 fn asks_for_echo(meta: &Meta) -> bool {

@@ -2,7 +2,6 @@
 
 mod ipv6;
 
-use tollway_wire::ipv4::option::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
 
 use crate::packet::count::Count;
@@ -13,6 +12,7 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::prefetch::PREFETCH_DISTANCE;
 use crate::pipeline::slow_path::Pass;
+use crate::pipeline::source_route;
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::untag::{is_tagged, untag, untag_one};
 use crate::snapshot::Snapshot;
@@ -108,6 +108,9 @@ fn parse_general<F: Frame>(
         }
     } else {
         parse(snapshot, packet)?;
+        if packet.meta.is(flag::OPTIONS) && !packet.meta.is_ipv6() {
+            source_route::follow(snapshot, packet, check_addresses)?;
+        }
     }
     if packet.meta.is(flag::ARP) {
         state.arp_pending = true;
@@ -255,8 +258,11 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
         checksum::sum(ip)
     } else {
         let options = head.get(start..start + header).ok_or(DropReason::BadIpHeader)?;
-        check_options(options.get(ipv4::HEADER..).unwrap_or_default())
-            .map_err(|reason| refuse(meta, (head, len), reason))?;
+        let refused = !snapshot.settings.accept_source_route
+            && source_route::asks_for_it(options.get(ipv4::HEADER..).unwrap_or_default());
+        if refused {
+            return Err(refuse(meta, (head, len), DropReason::BadIpOptions));
+        }
         meta.flags |= flag::OPTIONS | flag::SLOW;
         checksum::sum(options)
     };
@@ -386,17 +392,6 @@ fn check_addresses(src: u32, dst: u32) -> Result<(), DropReason> {
     let first = dst >> 24;
     if first == 0 || first == 127 || (first >= 240 && dst != u32::MAX) {
         return Err(DropReason::MartianDestination);
-    }
-    Ok(())
-}
-
-/// Option lengths (RFC 791 §3.1); source routing is refused (RFC 7126 §4.3).
-fn check_options(list: &[u8]) -> Result<(), DropReason> {
-    for option in ipv4::options(list) {
-        let option = option.map_err(|_| DropReason::BadIpOptions)?;
-        if let LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE = option.kind {
-            return Err(DropReason::BadIpOptions);
-        }
     }
     Ok(())
 }

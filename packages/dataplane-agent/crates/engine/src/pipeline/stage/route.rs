@@ -4,13 +4,15 @@ use tollway_config::dataplane::RpFilter;
 
 use crate::ids::NO_INTERFACE;
 use crate::ip::fib::{Discard, Lookup};
-use crate::ip::is_group;
+use crate::ip::{is_group, options};
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, Meta, Origin, flag};
+use crate::packet::{Hook, Meta, Origin, Packet, flag};
 use crate::pipeline::icmp::IcmpError;
 use crate::pipeline::ipv6_route;
+use crate::pipeline::redirect;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
+use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
 /// Runs the stage. Returns the number of packets that entered it.
@@ -19,10 +21,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if packet.meta.verdict != Verdict::Continue {
             return StageOutcome::Skip;
         }
-        let meta = &mut packet.meta;
-        let decided = match meta.is_ipv6() {
-            true => ipv6_route::decide(snapshot, &state.shared, meta),
-            false => decide(snapshot, meta),
+        let decided = match packet.meta.is_ipv6() {
+            true => ipv6_route::decide(snapshot, &state.shared, &mut packet.meta),
+            false => decide_ipv4(snapshot, state, packet),
         };
         match decided {
             Ok(()) => StageOutcome::Next,
@@ -33,6 +34,41 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 }
 
 type Refusal = (DropReason, Option<IcmpError>);
+
+/// Refuses malformed options, and strict source routes to another network or by another router.
+#[inline]
+fn check_options<F: Frame>(packet: &Packet<F>) -> Result<(), Refusal> {
+    let meta = &packet.meta;
+    if !meta.is(flag::OPTIONS) || meta.origin != Origin::Port {
+        return Ok(());
+    }
+    let head = packet.frame.as_ref().map(Frame::head).unwrap_or_default();
+    let l3 = head.get(usize::from(meta.l3)..).unwrap_or_default();
+    options::check(l3)
+        .map_err(|pointer| (DropReason::BadIpOptions, Some(IcmpError::parameter_problem(pointer))))?;
+    if meta.hook == Hook::Forward && options::source_route(l3).is_some_and(|route| route.strict) {
+        let connected = meta.tuple.dst.as_v4() == Some(meta.next_hop);
+        if !connected || !meta.is(flag::SOURCE_ROUTED) {
+            return Err((DropReason::SourceRouteFailed, Some(IcmpError::SOURCE_ROUTE_FAILED)));
+        }
+    }
+    Ok(())
+}
+
+/// As [`decide`], and checks the options; packets of the router itself may have another gateway by a redirect.
+fn decide_ipv4<F: Frame>(
+    snapshot: &Snapshot,
+    state: &WorkerState<F>,
+    packet: &mut Packet<F>,
+) -> Result<(), Refusal> {
+    decide(snapshot, &mut packet.meta)?;
+    check_options(packet)?;
+    let meta = &mut packet.meta;
+    if snapshot.settings.accept_redirects && meta.hook == Hook::Output {
+        meta.next_hop = redirect::gateway(snapshot, state, meta, meta.next_hop).unwrap_or(meta.next_hop);
+    }
+    Ok(())
+}
 
 fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
