@@ -21,7 +21,8 @@ impl Default for CacheEpoch {
 }
 
 impl CacheEpoch {
-    /// Begins a new epoch: every cached action becomes invalid.
+    /// Begins a new epoch. The caller ends the [flow actions](crate::flow::actions::FlowActions) of the former one, so that
+    /// every cached action becomes invalid.
     pub fn advance(&mut self) {
         self.number = self.number.checked_add(1).unwrap_or(1);
     }

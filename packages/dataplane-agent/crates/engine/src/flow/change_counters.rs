@@ -104,7 +104,7 @@ impl ChangeCounters {
 
     /// To be called when single addresses or IPv4 networks (as with [`Self::routes_changed`]) have been added to lists
     /// or removed from them, after the change can be seen. Many changes at once count as one. IPv6 networks need no
-    /// slots, as cached actions of IPv6 are valid only until the next change.
+    /// slots, as no rule looks at packets of IPv6.
     pub fn lists_changed(
         &self,
         slots: impl IntoIterator<Item = MembershipSlot>,

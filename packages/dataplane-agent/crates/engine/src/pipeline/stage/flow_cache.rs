@@ -318,7 +318,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
 
 /// Whether a cached action whose stamp is old, or whose validity is limited, is valid for a packet; otherwise why the
 /// packet takes the slow path. `head` is the front of its frame.
-// Inlined into nothing: most packets need no look at what their action depends on.
+// Out of line: most packets need no look at what their action depends on.
 #[inline(never)]
 fn still_valid<F>(
     snapshot: &Snapshot,
