@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { menuOutlines } from './apps/web/menu-outlines.ts';
 
 /** `isolate`: a file has a process and modules of its own. Loading those of the API takes a second for each file. */
 const project = (
@@ -31,7 +32,7 @@ export default defineConfig({
       // Those in folders test modules; those beside them run the API, whose modules keep what runs, or replace a module.
       project('api-modules', 'apps/api', ['test/*/**/*.test.ts']),
       project('api', 'apps/api', ['test/*.test.ts'], true),
-      project('web', 'apps/web'),
+      { ...project('web', 'apps/web'), plugins: [menuOutlines] },
       { test: { name: 'scripts', root: 'scripts', include: ['**/*.test.mjs'], isolate: false } },
     ],
   },

@@ -1,5 +1,6 @@
 import { expect, type Locator, type Page } from '@playwright/test';
-import { definitionOf, type Tab, type WindowDefinition } from '../apps/web/src/windows/window-definitions.ts';
+import type { Tab, WindowDefinition } from '../apps/web/src/windows/define-windows.ts';
+import { windowDefinitions } from './windows.ts';
 
 /** Distance from the upper edge of a window to the middle of its title, px. */
 export const TITLE_MIDDLE_PX = 13;
@@ -64,7 +65,7 @@ export class Console {
 
 /** The window and the tab that show a menu. */
 export function placeOf(address: string): { definition: WindowDefinition; tab: Tab } {
-  const definition = definitionOf(address);
+  const definition = windowDefinitions.find(({ tabs }) => tabs.some((tab) => tab.address === address));
   const tab = definition?.tabs.find((each) => each.address === address);
   if (definition === undefined || tab === undefined) throw new Error(`no window shows ${address}`);
   return { definition, tab };

@@ -1,10 +1,10 @@
 import { expect } from '@playwright/test';
 import { menuByPath } from '@tollway/schema';
-import { windowDefinitions } from '../apps/web/src/windows/window-definitions.ts';
 import { PASSWORD } from '../tests/network/router.ts';
 import { accessibilityViolations } from './accessibility.ts';
 import { test } from './fixtures.ts';
 import { Console, Menu } from './page-objects.ts';
+import { windowDefinitions } from './windows.ts';
 
 /** The window in front: axe looks at no more here, the whole page is looked at elsewhere. */
 const ACTIVE = '.window-active';

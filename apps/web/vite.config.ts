@@ -2,6 +2,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 import { firstLoad, tooLarge } from '../../scripts/first-load.mjs';
 import { precompress } from '../../scripts/precompress.mjs';
+import { menuOutlines } from './menu-outlines.ts';
 
 /** Where `npm run dev` finds a running API. */
 const api = process.env.TOLLWAY_API ?? 'http://127.0.0.1:8080';
@@ -26,7 +27,7 @@ const precompressed: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [react(), firstLoadLimit, precompressed],
+  plugins: [react(), menuOutlines, firstLoadLimit, precompressed],
   build: {
     target: 'es2023',
     // Inlined assets would need `data:` in the content security policy.

@@ -60,7 +60,7 @@ export const LAYERS = {
     ['define', 'print-switches'],
     ['commands'],
     ['props'],
-    ['column', 'windows'],
+    ['column', 'windows', 'outline', 'values'],
     ['menu'],
     ['command'],
     ['kind'],

@@ -1,7 +1,6 @@
 /** All menus, in the order of the menu tree, and within a window in the order of its tabs. */
 
-import type { Kind } from './kind.js';
-import type { Menu, Prop } from './menu.js';
+import type { Menu } from './menu.js';
 import { ethernet } from './menus/interface/ethernet.js';
 import { interfaceListMember } from './menus/interface/list/member.js';
 import { interfaceList } from './menus/interface/list.js';
@@ -74,16 +73,3 @@ const byPath: ReadonlyMap<string, Menu> = new Map(registry.map((menu) => [menu.p
 
 /** Menu of a REST path such as `/ip/address`. */
 export const menuByPath = (path: string): Menu | undefined => byPath.get(path);
-
-/** Text for people of a canonical value. */
-export const displayValue = (prop: Prop, value: string): string => prop.kind.display?.(value) ?? value;
-
-/** Initial text of a field for a canonical value. */
-export const editValue = (kind: Kind, value: string): string => kind.edit?.(value) ?? value;
-
-/** Order of two texts by their UTF-16 code units. */
-export const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-/** Typed order of two canonical values of a kind. */
-export const compareValues = ({ compare = compareTexts }: Pick<Kind, 'compare'>, a: string, b: string): number =>
-  compare(a, b);

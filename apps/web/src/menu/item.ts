@@ -22,11 +22,6 @@ export function itemTitle(menu: Menu, row: Row): string {
   return `${menu.singular} <${row.name ?? itemName(menu, row)}>`;
 }
 
-/** Title of the dialog of a new item. */
-export function newTitle(menu: Menu): string {
-  return `New ${menu.singular}`;
-}
-
 /** Reason why an item is locked. */
 type Lock = 'live' | 'builtin' | 'dynamic';
 

@@ -1,12 +1,12 @@
 /** Text field that finds windows, menus and commands. */
-import type { Menu } from '@tollway/schema';
+import type { MenuOutline } from '@tollway/schema';
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { act, useDesktop } from '../wm/desktop-state.ts';
 import { DENSITIES, setAppearance, THEMES } from './appearance.ts';
 import { openAddress } from './navigation.ts';
 import { type Entry, matchingEntries, menuEntries, shortcutEntries } from './palette-entries.ts';
-import { permitted, useUserGroup } from './permitted.ts';
+import { mayAddTo, useUserGroup } from './permitted.ts';
 
 interface Props {
   readonly onTree: () => void;
@@ -47,7 +47,7 @@ export function Palette({ onTree, onCloseAllRequest, onLogOut, onClose }: Props)
   const [active, setActive] = useState(0);
   const userGroup = useUserGroup();
   const entries = useMemo(() => {
-    const mayAdd = (menu: Menu) => permitted(menu, userGroup).commands.has('add');
+    const mayAdd = (menu: MenuOutline) => mayAddTo(menu, userGroup);
     const items = [...menuEntries(openAddress, mayAdd), ...shortcutEntries(openAddress, mayAdd)];
     return [...windowEntries(), ...items, ...commandEntries({ onTree, onCloseAllRequest, onLogOut })];
   }, [onTree, onCloseAllRequest, onLogOut, userGroup]);

@@ -1,12 +1,14 @@
 /** Content of a window by its address: the dashboard, a list, a form, or the dialog of an item. */
-import { type Menu, menuByPath } from '@tollway/schema';
+import type { MenuOutline } from '@tollway/schema';
 import { type ReactNode, useContext, useId, useState } from 'react';
-import { newTitle } from '../menu/item.ts';
+import { newTitle } from '../menu/new-title.ts';
 import type { NewItem } from '../menu/use-table-actions.ts';
 import { Lazy, OnLoaded } from '../ui/lazy-component.tsx';
 import { Visibility } from '../ui/visibility.ts';
 import { menuWindowComponents, standaloneWindowComponents, tabExtras } from '../windows/bespoke.ts';
-import { definitionOf, type WindowDefinition } from '../windows/window-definitions.ts';
+import type { WindowDefinition } from '../windows/define-windows.ts';
+import { menuOutlineAt } from '../windows/menu-outlines.ts';
+import { definitionOf } from '../windows/window-definitions.ts';
 import { act } from '../wm/desktop-state.ts';
 import { WindowId } from '../wm/window-id.ts';
 import { useAppearance } from './appearance.ts';
@@ -17,7 +19,7 @@ import { ItemForm, MenuTable, NewItemForm, SettingsForm, TabList } from './gener
 import { ItemFrame } from './ItemFrame.tsx';
 import { type Item as AddressItem, formatAddress, parseAddress } from './location.ts';
 import { closeWindow, openAddress } from './navigation.ts';
-import { mayOpen, permitted, useUserGroup } from './permitted.ts';
+import { mayAddTo, mayOpen, useUserGroup } from './permitted.ts';
 
 /** Renders the window `id`. */
 export function renderWindow(id: string, address: string): ReactNode {
@@ -31,7 +33,7 @@ export function renderWindow(id: string, address: string): ReactNode {
       </OnLoaded>
     );
   }
-  const menu = menuByPath(path);
+  const menu = menuOutlineAt(path);
   return menu === undefined ? null : (
     <OnLoaded value={focusLoadedContent}>
       <Item id={id} menu={menu} item={item} />
@@ -41,15 +43,15 @@ export function renderWindow(id: string, address: string): ReactNode {
 
 interface ItemProps {
   readonly id: string;
-  readonly menu: Menu;
+  readonly menu: MenuOutline;
   readonly item: Exclude<AddressItem, { readonly kind: 'none' }>;
 }
 
 function Item({ id, menu, item: now }: ItemProps) {
   const { path } = menu;
   const requestClose = useContext(CloseRequest);
+  const of = { path, userGroup: useUserGroup() };
   const common = {
-    menu: permitted(menu, useUserGroup()),
     Frame: ItemFrame,
     extras: tabExtras.get(path),
     onClose: () => closeWindow(id),
@@ -61,12 +63,12 @@ function Item({ id, menu, item: now }: ItemProps) {
       act({ do: 'show', id, address: to, key: to });
     },
   };
-  const mayAdd = common.menu.commands.has('add');
+  const mayAdd = mayAddTo(menu, of.userGroup);
   // A user who loses the permission keeps the input.
   const [begun] = useState(mayAdd);
   // The dialog of a new item becomes the dialog of the added item, and its address changes accordingly.
   const [item] = useState(now);
-  if (item.kind === 'id') return <Lazy component={ItemForm} props={{ id: item.id, ...common }} />;
+  if (item.kind === 'id') return <Lazy component={ItemForm} props={{ ...of, props: { id: item.id, ...common } }} />;
   return !mayAdd && !begun ? (
     <ItemFrame title={newTitle(menu)}>
       <p className="form-note">Your group may not add items here.</p>
@@ -74,7 +76,10 @@ function Item({ id, menu, item: now }: ItemProps) {
   ) : (
     <Lazy
       component={NewItemForm}
-      props={{ copy: item.copy, before: item.before, after: item.after, values: item.values, ...common }}
+      props={{
+        ...of,
+        props: { copy: item.copy, before: item.before, after: item.after, values: item.values, ...common },
+      }}
     />
   );
 }
@@ -158,29 +163,27 @@ function TabContent({ path }: { readonly path: string }) {
   if (standaloneWindow !== undefined) {
     return <Lazy component={standaloneWindow} props={{ userGroup, allowed: mayOpen(path, userGroup) }} />;
   }
-  const menu = menuByPath(path);
+  const menu = menuOutlineAt(path);
   return menu === undefined ? null : <MenuContent menu={menu} />;
 }
 
-function MenuContent({ menu: whole }: { readonly menu: Menu }) {
-  const menu = permitted(whole, useUserGroup());
+function MenuContent({ menu: { path, kind } }: { readonly menu: MenuOutline }) {
+  const of = { path, userGroup: useUserGroup() };
   const density = useAppearance((appearance) => appearance.density);
   const id = useContext(WindowId);
-  const menuWindow = menuWindowComponents.get(menu.path);
+  const menuWindow = menuWindowComponents.get(path);
   const list = {
-    menu,
     density,
-    onOpen: (id: string) => openAddress(formatAddress(menu.path, { kind: 'id', id })),
+    onOpen: (id: string) => openAddress(formatAddress(path, { kind: 'id', id })),
     onAdd: (start: NewItem = {}) =>
-      openAddress(
-        formatAddress(menu.path, { kind: 'new', copy: start.copy, before: start.before, after: start.after }),
-      ),
+      openAddress(formatAddress(path, { kind: 'new', copy: start.copy, before: start.before, after: start.after })),
   };
   const requestClose = useContext(CloseRequest);
   const closing = { onClose: () => closeWindow(id), onCloseRequest: () => requestClose(id) };
-  if (menuWindow !== undefined) return <Lazy component={menuWindow} props={{ ...list, ...closing }} />;
-  if (menu.kind === 'settings' || menu.kind === 'status') {
-    return <Lazy component={SettingsForm} props={{ menu, ...closing }} />;
+  if (menuWindow !== undefined)
+    return <Lazy component={menuWindow} props={{ ...of, props: { ...list, ...closing } }} />;
+  if (kind === 'settings' || kind === 'status') {
+    return <Lazy component={SettingsForm} props={{ ...of, props: closing }} />;
   }
-  return <Lazy component={MenuTable} props={list} />;
+  return <Lazy component={MenuTable} props={{ ...of, props: list }} />;
 }

@@ -1,6 +1,7 @@
 /** Meaning of the addresses of windows: title, size, and which addresses have the same content. */
-import { type Menu, menuByPath, type WindowSize } from '@tollway/schema';
-import { newTitle } from '../menu/item.ts';
+import type { MenuOutline, WindowSize } from '@tollway/schema';
+import { newTitle } from '../menu/new-title.ts';
+import { menuOutlineAt } from '../windows/menu-outlines.ts';
 import { definitionOf, sizeOf } from '../windows/window-definitions.ts';
 import type { Size } from '../wm/geometry.ts';
 import type { Content } from '../wm/reducer.ts';
@@ -12,7 +13,7 @@ const DIALOG: Size = { width: 620, height: 440 };
 
 const given = (size: WindowSize | undefined): Size | undefined => size && { width: size[0], height: size[1] };
 
-function listSize(menu: Menu | undefined, key: string): Size {
+function listSize(menu: MenuOutline | undefined, key: string): Size {
   const special = given(sizeOf(key));
   if (special !== undefined) return special;
   return menu?.kind === 'settings' || menu?.kind === 'status' ? FORM : LIST;
@@ -28,7 +29,7 @@ export function contentOf(address: string): Content | undefined {
   const { path, item } = parseAddress(address, isTabAddress);
   const definition = path === undefined ? undefined : definitionOf(path);
   if (path === undefined || definition === undefined) return undefined;
-  const menu = menuByPath(path);
+  const menu = menuOutlineAt(path);
   if (item.kind === 'none') {
     return {
       address: path,
@@ -40,7 +41,7 @@ export function contentOf(address: string): Content | undefined {
     };
   }
   if (menu === undefined || menu.kind === 'settings' || menu.kind === 'status') return undefined;
-  if (item.kind === 'new' && !menu.commands.has('add')) return undefined;
+  if (item.kind === 'new' && menu.addPermission === undefined) return undefined;
   const key = address.replace(/\/+(\?|$)/, '$1');
   return {
     address: key,

@@ -1,5 +1,5 @@
 /** The menu tree, built from the places of the windows. Pure. */
-import type { WindowDefinition } from '../windows/window-definitions.ts';
+import type { WindowDefinition } from '../windows/define-windows.ts';
 
 interface Branch {
   readonly label: string;

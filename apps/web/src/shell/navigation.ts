@@ -2,7 +2,7 @@
 
 import { readStored, writeStored } from '../ui/browser-storage.ts';
 import { showToast } from '../ui/toasts.ts';
-import { DASHBOARD } from '../windows/window-definitions.ts';
+import { DASHBOARD } from '../windows/define-windows.ts';
 import { act, focusActive, useDesktop } from '../wm/desktop-state.ts';
 import { deserialise, serialise } from '../wm/persist.ts';
 import { activeId, type DesktopWindow, emptyDesktop, windowOf } from '../wm/reducer.ts';

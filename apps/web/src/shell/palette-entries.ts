@@ -1,6 +1,7 @@
 /** Entries of the palette, and the search for typed words. Pure. */
-import { type Menu, menuByPath } from '@tollway/schema';
-import { newTitle } from '../menu/item.ts';
+import type { MenuOutline } from '@tollway/schema';
+import { newTitle } from '../menu/new-title.ts';
+import { menuOutlineAt } from '../windows/menu-outlines.ts';
 import { newItemShortcuts } from '../windows/new-item-shortcuts.ts';
 import { addsTo, windowDefinitions } from '../windows/window-definitions.ts';
 import { formatAddress } from './location.ts';
@@ -16,9 +17,12 @@ export interface Entry {
 }
 
 /** Entries for new items that are needed often. */
-export function shortcutEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
+export function shortcutEntries(
+  open: (address: string) => void,
+  mayAdd: (menu: MenuOutline) => boolean,
+): readonly Entry[] {
   return newItemShortcuts.flatMap(({ label, words, menu: path, values }): readonly Entry[] => {
-    const menu = menuByPath(path);
+    const menu = menuOutlineAt(path);
     if (menu === undefined || !mayAdd(menu)) return [];
     const run = () => open(formatAddress(path, { kind: 'new', copy: undefined, values }));
     return [{ label, hint: 'add', words: `${words} ${menu.tree.join(' ')}`, run }];
@@ -29,10 +33,10 @@ export function shortcutEntries(open: (address: string) => void, mayAdd: (menu: 
  * Entries for all menus, and for new items of menus that can have them.
  * @param mayAdd whether the user may add items to a menu
  */
-export function menuEntries(open: (address: string) => void, mayAdd: (menu: Menu) => boolean): readonly Entry[] {
+export function menuEntries(open: (address: string) => void, mayAdd: (menu: MenuOutline) => boolean): readonly Entry[] {
   return windowDefinitions.flatMap((definition) =>
     definition.tabs.flatMap((tab): readonly Entry[] => {
-      const menu = menuByPath(tab.address);
+      const menu = menuOutlineAt(tab.address);
       const into = addsTo(tab.address);
       if (into !== undefined && !mayAdd(into)) return [];
       const alone = definition.tabs.length === 1;

@@ -1,14 +1,12 @@
-import { menuByPath } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { QUEUE_IMPORT } from '../windows/window-definitions.ts';
-import { mayOpen, permitted } from './permitted.ts';
+import { QUEUE_IMPORT } from '../windows/define-windows.ts';
+import { permittedMenu } from '../windows/permitted-menu.ts';
+import { mayOpen } from './permitted.ts';
 
 const commands = (path: string, group: string) => {
-  const menu = menuByPath(path);
-  if (menu === undefined) throw new Error(`no menu ${path}`);
-  const shown = permitted(menu, group);
-  expect(permitted(menu, group)).toBe(shown);
-  return shown.commands.size;
+  const shown = permittedMenu(path, group);
+  expect(permittedMenu(path, group)).toBe(shown);
+  return shown?.commands.size;
 };
 
 test('who may only look is offered no commands, who may write none of users', () => {

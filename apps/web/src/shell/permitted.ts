@@ -1,26 +1,17 @@
-/** Commands that the group of a user may use: commands that the router would refuse are not offered. */
-import { allows, type Menu } from '@tollway/schema';
+/** What the group of a user may do with menus and windows. */
+import { allows, type MenuOutline } from '@tollway/schema';
 import { useSession } from '../api/session.ts';
 import { addsTo } from '../windows/window-definitions.ts';
 
-/** Menus restricted to permitted commands, by group. Cached, so that the objects are stable and cause no rendering. */
-const permittedMenus = new Map<string, Map<Menu, Menu>>();
-
-/** A menu with the commands that a group may use. */
-export function permitted(menu: Menu, userGroup: string): Menu {
-  const commands = [...menu.commands].filter(([, { permission }]) => allows(userGroup, permission));
-  if (commands.length === menu.commands.size) return menu;
-  const ofGroup = permittedMenus.get(userGroup) ?? new Map<Menu, Menu>();
-  permittedMenus.set(userGroup, ofGroup);
-  const part = ofGroup.get(menu) ?? { ...menu, commands: new Map(commands) };
-  ofGroup.set(menu, part);
-  return part;
+/** Whether a group may add items to a menu. */
+export function mayAddTo({ addPermission }: MenuOutline, userGroup: string): boolean {
+  return addPermission !== undefined && allows(userGroup, addPermission);
 }
 
 /** Whether a group can do anything in a window. */
 export function mayOpen(address: string, userGroup: string): boolean {
   const into = addsTo(address);
-  return into === undefined || permitted(into, userGroup).commands.has('add');
+  return into === undefined || mayAddTo(into, userGroup);
 }
 
 /** Group of the user, including a user who must log in again. */

@@ -12,6 +12,7 @@
 import type { ComponentType } from 'react';
 import type { TabExtras } from '../menu/form-tabs.ts';
 import { LazyComponent } from '../ui/lazy-component.tsx';
+import { menuComponent } from './menu-component.tsx';
 import type { MenuWindowProps, StandaloneWindowProps } from './window-props.ts';
 import './windows.css';
 
@@ -26,19 +27,16 @@ function byAddress<From, To>(files: Readonly<Record<string, From>>, of: (file: F
   );
 }
 
-const fetched = <P extends object>(file: () => Promise<ComponentFile<P>>): LazyComponent<P> =>
-  new LazyComponent(async () => (await file()).default);
-
 /** Windows of menus, by the path of the menu. */
 export const menuWindowComponents = byAddress(
   import.meta.glob<ComponentFile<MenuWindowProps>>('./**/window.tsx'),
-  fetched,
+  (file) => menuComponent<Omit<MenuWindowProps, 'menu'>>(async () => (await file()).default),
 );
 
 /** Windows that belong to no menu, by their address. */
 export const standaloneWindowComponents = byAddress(
   import.meta.glob<ComponentFile<StandaloneWindowProps>>('./**/standalone-window.tsx'),
-  fetched,
+  (file) => new LazyComponent(async () => (await file()).default),
 );
 
 /** Content that tabs of dialogs show above their fields, by the path of the menu. */

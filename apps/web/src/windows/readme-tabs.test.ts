@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import text from '../../../../README.md?raw';
 import { withExtraTabs } from '../menu/form-tabs.ts';
 import { tabExtras } from './bespoke.ts';
-import { type Tab, windowDefinitions } from './window-definitions.ts';
+import type { Tab } from './define-windows.ts';
+import { windowDefinitions } from './window-definitions.ts';
 
 const readme = text.replaceAll(/\s+/g, ' ');
 

@@ -1,6 +1,7 @@
 import { registry } from '@tollway/schema';
 import { expect, test } from 'vitest';
-import { DASHBOARD, definitionOf, HISTORY, QUEUE_IMPORT, windowDefinitions } from './window-definitions.ts';
+import { DASHBOARD, HISTORY, QUEUE_IMPORT } from './define-windows.ts';
+import { definitionOf, windowDefinitions } from './window-definitions.ts';
 
 test('every menu is in one window, and the window knows it', () => {
   const addresses = windowDefinitions.flatMap((definition) => definition.tabs.map((tab) => tab.address));
