@@ -162,7 +162,7 @@ export type Action =
       'to-ports'?: PortRange | null;
     };
 /**
- * Answer to a rejected packet.
+ * Answer to a rejected packet. Which of them a rule may have depends on its family.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "RejectWith".
@@ -175,7 +175,12 @@ export type RejectWith =
   | 'icmp-net-prohibited'
   | 'icmp-host-prohibited'
   | 'icmp-admin-prohibited'
-  | 'tcp-reset';
+  | 'tcp-reset'
+  | 'icmp-no-route'
+  | 'icmp-not-neighbour'
+  | 'icmp-address-unreachable'
+  | 'icmp-err-src-routing-header'
+  | 'icmp-headers-too-long';
 /**
  * Largest segment size that a SYN packet is to announce.
  *
@@ -258,7 +263,7 @@ export type Matcher =
   | {
       kind: 'src-address-list';
       /**
-       * Index into [`DataplaneConfig::address_lists`].
+       * Index into [`DataplaneConfig::address_lists`], of IPv6 into [`DataplaneConfig::ipv6_address_lists`].
        */
       list: number;
       /**
@@ -269,7 +274,7 @@ export type Matcher =
   | {
       kind: 'dst-address-list';
       /**
-       * Index into [`DataplaneConfig::address_lists`].
+       * Index into [`DataplaneConfig::address_lists`], of IPv6 into [`DataplaneConfig::ipv6_address_lists`].
        */
       list: number;
       /**
@@ -402,6 +407,21 @@ export type Matcher =
        * Invert.
        */
       negate: boolean;
+    }
+  | {
+      /**
+       * Lowest.
+       */
+      from: number;
+      kind: 'hop-limit';
+      /**
+       * Invert.
+       */
+      negate: boolean;
+      /**
+       * Highest.
+       */
+      to: number;
     }
   | {
       /**
@@ -1438,6 +1458,23 @@ export interface DataplaneConfig {
    * L3 interfaces. Every `RowId` that names an interface elsewhere is one of these rows.
    */
   interfaces: Interface[];
+  /**
+   * `/ipv6/firewall/address-list`, grouped; matchers of IPv6 name a list by its index here. A list of `address_lists`
+   * with the same name is another list. Absent before format 6.
+   */
+  'ipv6-address-lists'?: AddressList[];
+  /**
+   * `/ipv6/firewall/filter`, with the hooks of `filter`. Absent before format 6.
+   */
+  'ipv6-filter'?: Chain[];
+  /**
+   * `/ipv6/firewall/mangle`, with the hooks of `mangle`. Absent before format 6.
+   */
+  'ipv6-mangle'?: Chain[];
+  /**
+   * `/ipv6/firewall/nat`, with the hooks of `nat`. Absent before format 6.
+   */
+  'ipv6-nat'?: Chain[];
   /**
    * `/ip/firewall/mangle`; the chains `prerouting`, `input`, `forward`, `output` and `postrouting` are the hooks.
    * Absent before format 4.

@@ -213,7 +213,7 @@ export declare const routeFlag: {
 /** Version of the message set. */
 export declare const PROTOCOL: 11;
 /** Version of the configuration's format. */
-export declare const FORMAT: 5;
+export declare const FORMAT: 6;
 /** Levels that a tree of queues has at most, the root's included. */
 export declare const MAX_QUEUE_LEVELS: 8;
 /** Jumps inside jumps that a chain of rules has at most. */

@@ -213,7 +213,7 @@ export const routeFlag = Object.freeze({
 /** Version of the message set. */
 export const PROTOCOL = 11;
 /** Version of the configuration's format. */
-export const FORMAT = 5;
+export const FORMAT = 6;
 /** Levels that a tree of queues has at most, the root's included. */
 export const MAX_QUEUE_LEVELS = 8;
 /** Jumps inside jumps that a chain of rules has at most. */

@@ -40,8 +40,8 @@ export function compileMenus(
   return { config, invalid: context.invalid, utcOffsetS: context.dependsOnTime ? utcOffsetS : undefined };
 }
 
-/** All sections, in the order in which they are written. */
-const SECTIONS: Readonly<Record<keyof DataplaneConfig, undefined>> = {
+/** All sections, in the order in which they are written; those that no menu need give are empty. */
+const SECTIONS: Readonly<Record<keyof DataplaneConfig, undefined | readonly []>> = {
   format: undefined,
   settings: undefined,
   tracking: undefined,
@@ -53,6 +53,10 @@ const SECTIONS: Readonly<Record<keyof DataplaneConfig, undefined>> = {
   filter: undefined,
   nat: undefined,
   mangle: undefined,
+  'ipv6-address-lists': [],
+  'ipv6-filter': [],
+  'ipv6-nat': [],
+  'ipv6-mangle': [],
   'mark-names': undefined,
   'queue-types': undefined,
   'simple-queues': undefined,

@@ -79,6 +79,10 @@ export function digestOf(config: DataplaneConfig, hashOf: (row: unknown) => bigi
     nat,
     mangle = [],
     'address-lists': lists,
+    'ipv6-address-lists': ipv6Lists = [],
+    'ipv6-filter': ipv6Filter = [],
+    'ipv6-nat': ipv6Nat = [],
+    'ipv6-mangle': ipv6Mangle = [],
     'mark-names': markNames = [],
     'queue-types': queueTypes = [],
     'simple-queues': simple = [],
@@ -97,8 +101,10 @@ export function digestOf(config: DataplaneConfig, hashOf: (row: unknown) => bigi
     ['routes', routes],
     ['neighbors', neighbors],
     ...lists.map(({ name, entries }): [string, unknown[]] => [`address-lists ${name}`, entries]),
+    ...ipv6Lists.map(({ name, entries }): [string, unknown[]] => [`ipv6-address-lists ${name}`, entries]),
   ];
-  for (const [table, chains] of Object.entries({ filter, nat, mangle })) {
+  const ipv6 = { 'ipv6-filter': ipv6Filter, 'ipv6-nat': ipv6Nat, 'ipv6-mangle': ipv6Mangle };
+  for (const [table, chains] of Object.entries({ filter, nat, mangle, ...ipv6 })) {
     for (const { name, rules } of chains) sections.push([`${table} ${name}`, rules]);
   }
   sections.push(

@@ -10,7 +10,7 @@ describe('compile', () => {
     const { config, invalid } = compile(new Map());
     expect(invalid.size).toBe(0);
     expect(config).toEqual({
-      format: 5,
+      format: 6,
       settings: {
         'ip-forward': true,
         'rp-filter': 'no',
@@ -59,6 +59,10 @@ describe('compile', () => {
       filter: ['input', 'forward', 'output'].map((name) => ({ name, rules: [] })),
       nat: ['srcnat', 'dstnat'].map((name) => ({ name, rules: [] })),
       mangle: ['prerouting', 'input', 'forward', 'output', 'postrouting'].map((name) => ({ name, rules: [] })),
+      'ipv6-address-lists': [],
+      'ipv6-filter': [],
+      'ipv6-nat': [],
+      'ipv6-mangle': [],
       'mark-names': [],
       'queue-types': [],
       'simple-queues': [],

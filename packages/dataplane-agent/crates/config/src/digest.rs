@@ -120,6 +120,10 @@ impl Digest {
             filter,
             nat,
             mangle,
+            ipv6_address_lists,
+            ipv6_filter,
+            ipv6_nat,
+            ipv6_mangle,
             mark_names,
             queue_types,
             simple_queues,
@@ -135,23 +139,28 @@ impl Digest {
         made.section("addresses", addresses, old.map(|old| &*old.addresses));
         made.section("routes", routes, old.map(|old| &*old.routes));
         made.section("neighbors", neighbors, old.map(|old| &*old.neighbors));
-        for list in address_lists {
-            let same =
-                |old: &DataplaneConfig| old.address_lists.iter().position(|known| known.name == list.name);
-            let old = old.and_then(|old| old.address_lists.get(same(old)?)).map(|list| &*list.entries);
-            made.section(&format!("address-lists {}", list.name), &list.entries, old);
+        let lists = [
+            ("address-lists", address_lists, old.map(|old| &old.address_lists)),
+            ("ipv6-address-lists", ipv6_address_lists, old.map(|old| &old.ipv6_address_lists)),
+        ];
+        for (name, lists, old) in lists {
+            for list in lists {
+                let old = old.and_then(|old| old.iter().find(|known| known.name == list.name));
+                let old = old.map(|list| &*list.entries);
+                made.section(&format!("{name} {}", list.name), &list.entries, old);
+            }
         }
-        let tables = [("filter", filter), ("nat", nat), ("mangle", mangle)];
-        for (name, chains) in tables {
+        let tables = [
+            ("filter", filter, old.map(|old| &old.filter)),
+            ("nat", nat, old.map(|old| &old.nat)),
+            ("mangle", mangle, old.map(|old| &old.mangle)),
+            ("ipv6-filter", ipv6_filter, old.map(|old| &old.ipv6_filter)),
+            ("ipv6-nat", ipv6_nat, old.map(|old| &old.ipv6_nat)),
+            ("ipv6-mangle", ipv6_mangle, old.map(|old| &old.ipv6_mangle)),
+        ];
+        for (name, chains, old) in tables {
             for chain in chains {
-                let old = old.and_then(|old| {
-                    let table = match name {
-                        "filter" => &old.filter,
-                        "nat" => &old.nat,
-                        _ => &old.mangle,
-                    };
-                    table.iter().find(|known| known.name == chain.name)
-                });
+                let old = old.and_then(|old| old.iter().find(|known| known.name == chain.name));
                 made.section(&format!("{name} {}", chain.name), &chain.rules, old.map(|chain| &*chain.rules));
             }
         }

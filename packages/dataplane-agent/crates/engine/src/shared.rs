@@ -20,6 +20,7 @@ use crate::ip::learned_gateways::LearnedGateways;
 use crate::ip::neighbor::{NeighborKey, Neighbors};
 use crate::ip::redirect_rate::RedirectRate;
 use crate::observe::log::Log;
+use crate::packet::family::Family;
 use crate::packet::names::format_mac;
 use crate::packet::tuple::Addr;
 use crate::qos::queues::shared::SharedQueues;
@@ -191,9 +192,15 @@ impl Shared {
     /// Updates the configured contents of the address lists, and binds the lists of a new snapshot to them; to be
     /// called just before the workers take it over.
     pub fn take_over_lists(&self, new: &Snapshot) {
-        let (lists, contents) = new.lists();
-        let numbers = self.address_sets.take_over(lists.names(), contents, &self.change_counters);
-        lists.bind(&self.address_sets, numbers);
+        let lists = Family::ALL.map(|family| &new.rules(family).lists);
+        let names: Vec<String> = lists.iter().flat_map(|lists| lists.names()).cloned().collect();
+        let numbers = self.address_sets.take_over(&names, new.list_contents(), &self.change_counters);
+        let mut rest = &*numbers;
+        for lists in lists {
+            let (own, others) = rest.split_at_checked(lists.len()).unwrap_or_default();
+            lists.bind(&self.address_sets, own.into());
+            rest = others;
+        }
     }
 
     /// Frees former queue tables that workers no longer read. Not to be called on a worker, as it takes long.

@@ -9,6 +9,7 @@ mod dry_run;
 mod fast_equals_slow;
 mod fasttrack;
 mod filter;
+mod filter_v6;
 mod flow_cache;
 mod forwarding;
 mod forwarding_v6;

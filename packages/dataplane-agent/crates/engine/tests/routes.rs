@@ -163,7 +163,8 @@ fn shared_parts(one: &Snapshot, other: &Snapshot) -> Vec<SnapshotPart> {
 
 #[test]
 fn only_what_changed_is_made_anew() {
-    let config = base().route("100.64.0.0/16", "10.2.0.2").filter("forward", rule().accept()).config;
+    let config = base().route("100.64.0.0/16", "10.2.0.2").filter("forward", rule().accept());
+    let config = config.ipv6_filter("forward", rule().accept()).config;
     let snapshot = Snapshot::build(&config, &ports(), 1, 1).unwrap();
     let basis = Basis { config: &config, snapshot: &snapshot };
     let shared = |change: &dyn Fn(&mut tollway_config::dataplane::DataplaneConfig)| {
@@ -177,6 +178,7 @@ fn only_what_changed_is_made_anew() {
     };
     assert_eq!(shared(&|_| {}), (but(&[]), false));
     assert_eq!(shared(&|config| config.filter.clear()), (but(&[SnapshotPart::Filter]), false));
+    assert_eq!(shared(&|config| config.ipv6_filter.clear()), (but(&[SnapshotPart::Ipv6Filter]), false));
     assert_eq!(shared(&|config| config.routes.clear()), (but(&[]), true));
     assert_eq!(shared(&|config| config.interfaces[0].mtu = 1400), (but(&[]), false));
     assert_eq!(shared(&|config| config.addresses[0].prefix_len = 25), (but(&[SnapshotPart::Routes]), false));
@@ -190,6 +192,9 @@ fn only_what_changed_is_made_anew() {
                 SnapshotPart::Filter,
                 SnapshotPart::Nat,
                 SnapshotPart::Mangle,
+                SnapshotPart::Ipv6Filter,
+                SnapshotPart::Ipv6Nat,
+                SnapshotPart::Ipv6Mangle,
             ]),
             false
         )

@@ -85,10 +85,19 @@ pub fn range(text: &str) -> AddressRange {
         let address = |text: &str| text.parse().expect("an address");
         return AddressRange { from: address(from), to: address(to) };
     }
-    let (address, len) = prefix(text);
-    let first = address.to_bits() & mask(len);
-    let last = first | !mask(len);
-    AddressRange { from: Ipv4Addr::from_bits(first).into(), to: Ipv4Addr::from_bits(last).into() }
+    match any_prefix(text) {
+        (IpAddr::V4(address), len) => {
+            let (first, hosts) = (address.to_bits() & mask(len), !mask(len));
+            let end = |bits| Ipv4Addr::from_bits(bits).into();
+            AddressRange { from: end(first), to: end(first | hosts) }
+        }
+        (IpAddr::V6(address), len) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0);
+            let first = address.to_bits() & mask;
+            let end = |bits| Ipv6Addr::from_bits(bits).into();
+            AddressRange { from: end(first), to: end(first | !mask) }
+        }
+    }
 }
 
 /// A rule under construction.
@@ -354,6 +363,34 @@ impl RouterConfig {
     pub fn nat(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
         let rule = self.numbered(rule);
         Self::push(&mut self.config.nat, chain, rule);
+        self
+    }
+
+    /// Appends a filter rule of IPv6.
+    pub fn ipv6_filter(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
+        let rule = self.numbered(rule);
+        Self::push(&mut self.config.ipv6_filter, chain, rule);
+        self
+    }
+
+    /// Appends a mangle rule of IPv6.
+    pub fn ipv6_mangle(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
+        let rule = self.numbered(rule);
+        Self::push(&mut self.config.ipv6_mangle, chain, rule);
+        self
+    }
+
+    /// Appends a NAT rule of IPv6.
+    pub fn ipv6_nat(mut self, chain: &str, rule: (Vec<Matcher>, Action, Option<String>)) -> Self {
+        let rule = self.numbered(rule);
+        Self::push(&mut self.config.ipv6_nat, chain, rule);
+        self
+    }
+
+    /// Adds an address list of IPv6; the n-th call makes list n-1 of IPv6.
+    pub fn ipv6_address_list(mut self, name: &str, entries: &[&str]) -> Self {
+        let entries = entries.iter().map(|text| range(text)).collect();
+        self.config.ipv6_address_lists.push(AddressList { name: name.to_owned(), entries });
         self
     }
 

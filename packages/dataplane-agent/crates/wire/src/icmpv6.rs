@@ -49,6 +49,10 @@ pub mod unreachable {
     pub const SOURCE_POLICY: u8 = 5;
     /// Reject route to the destination.
     pub const REJECT_ROUTE: u8 = 6;
+    /// Error in the source routing header (RFC 6550 §20.18).
+    pub const SOURCE_ROUTING_HEADER: u8 = 7;
+    /// Headers too long (RFC 8883 §3).
+    pub const HEADERS_TOO_LONG: u8 = 8;
 }
 
 /// Whether a type reports an error and so quotes a packet (RFC 4443 §2.1).

@@ -255,6 +255,16 @@ impl Repr {
     /// Writes the header like [`Self::emit`], with options of `options` bytes, a multiple of 4 up to 40, which must be
     /// in place too.
     pub fn emit_with_options(&self, segment: &mut [u8], options: usize, src: u32, dst: u32) {
+        let len = segment.len().min(0xffff) as u16;
+        self.emit_summed(segment, options, checksum::pseudo_v4(src, dst, crate::ipv4::TCP, len));
+    }
+    /// Writes the header like [`Self::emit`], over IPv6.
+    pub fn emit_over_ipv6(&self, segment: &mut [u8], src: u128, dst: u128) {
+        let len = segment.len() as u32;
+        self.emit_summed(segment, 0, checksum::pseudo_v6(src, dst, crate::ipv4::TCP, len));
+    }
+    /// Writes the header with the checksum over `segment` and a pseudo-header with the sum `pseudo`.
+    fn emit_summed(&self, segment: &mut [u8], options: usize, pseudo: u16) {
         field::put(segment, 0, &self.src_port.to_be_bytes());
         field::put(segment, 2, &self.dst_port.to_be_bytes());
         field::put(segment, offset::SEQUENCE, &self.seq.to_be_bytes());
@@ -262,8 +272,6 @@ impl Repr {
         field::put(segment, offset::DATA_OFFSET, &[((HEADER + options) as u8) << 2, self.flags]);
         field::put(segment, 14, &self.window.to_be_bytes());
         field::put(segment, 16, &[0; 4]);
-        let len = segment.len().min(0xffff) as u16;
-        let pseudo = checksum::pseudo_v4(src, dst, crate::ipv4::TCP, len);
         let sum = !checksum::add(pseudo, checksum::sum(segment));
         field::put(segment, CHECKSUM, &sum.to_be_bytes());
     }

@@ -1,4 +1,4 @@
-//! `/ip/firewall`: rules and address lists.
+//! `/ip/firewall` and `/ipv6/firewall`: rules and address lists. A rule is of the family of its table.
 
 use std::net::IpAddr;
 
@@ -131,14 +131,14 @@ pub enum Matcher {
     },
     /// Source address is in a list.
     SrcAddressList {
-        /// Index into [`DataplaneConfig::address_lists`].
+        /// Index into [`DataplaneConfig::address_lists`], of IPv6 into [`DataplaneConfig::ipv6_address_lists`].
         list: u32,
         /// Invert.
         negate: bool,
     },
     /// Destination address is in a list.
     DstAddressList {
-        /// Index into [`DataplaneConfig::address_lists`].
+        /// Index into [`DataplaneConfig::address_lists`], of IPv6 into [`DataplaneConfig::ipv6_address_lists`].
         list: u32,
         /// Invert.
         negate: bool,
@@ -173,7 +173,7 @@ pub enum Matcher {
         /// Invert the whole.
         negate: bool,
     },
-    /// ICMP type and code range.
+    /// Type and code range of ICMP, in rules of IPv6 of ICMPv6.
     IcmpOptions {
         /// Type.
         icmp_type: u8,
@@ -218,6 +218,15 @@ pub enum Matcher {
     Dscp {
         /// 0…63.
         dscp: u8,
+        /// Invert.
+        negate: bool,
+    },
+    /// Time to live of IPv4 (`ttl`), hop limit of IPv6 (`hop-limit`), as the packet came in.
+    HopLimit {
+        /// Lowest.
+        from: u8,
+        /// Highest.
+        to: u8,
         /// Invert.
         negate: bool,
     },
@@ -411,24 +420,34 @@ pub enum Action {
     },
 }
 
-/// Answer to a rejected packet.
+/// Answer to a rejected packet. Which of them a rule may have depends on its family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RejectWith {
-    /// ICMP 3/0.
+    /// ICMP 3/0. Of IPv4.
     IcmpNetworkUnreachable,
-    /// ICMP 3/1.
+    /// ICMP 3/1. Of IPv4.
     IcmpHostUnreachable,
-    /// ICMP 3/2.
+    /// ICMP 3/2. Of IPv4.
     IcmpProtocolUnreachable,
-    /// ICMP 3/3.
+    /// ICMP 3/3, ICMPv6 1/4.
     IcmpPortUnreachable,
-    /// ICMP 3/9.
+    /// ICMP 3/9. Of IPv4.
     IcmpNetProhibited,
-    /// ICMP 3/10.
+    /// ICMP 3/10. Of IPv4.
     IcmpHostProhibited,
-    /// ICMP 3/13.
+    /// ICMP 3/13, ICMPv6 1/1.
     IcmpAdminProhibited,
-    /// TCP reset; other protocols get ICMP 3/3.
+    /// TCP reset; other protocols get ICMP 3/3 or ICMPv6 1/4.
     TcpReset,
+    /// ICMPv6 1/0. Of IPv6, as those below.
+    IcmpNoRoute,
+    /// ICMPv6 1/2 (RFC 4443: beyond scope of source address; RFC 2463: not a neighbour).
+    IcmpNotNeighbour,
+    /// ICMPv6 1/3.
+    IcmpAddressUnreachable,
+    /// ICMPv6 1/7 (RFC 6550 §20.18).
+    IcmpErrSrcRoutingHeader,
+    /// ICMPv6 1/8 (RFC 8883 §3).
+    IcmpHeadersTooLong,
 }

@@ -32,7 +32,7 @@ pub type RowId = u32;
 pub const FIRST_DYNAMIC_ROW: RowId = 0x8000_0000;
 
 /// Version of this format. The agent reads this one and the one before.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
 /// VLANs one on the other that an interface has at most.
 pub const MAX_VLAN_TAGS: usize = 4;
@@ -72,6 +72,19 @@ pub struct DataplaneConfig {
     /// Absent before format 4.
     #[serde(default)]
     pub mangle: Vec<Chain>,
+    /// `/ipv6/firewall/address-list`, grouped; matchers of IPv6 name a list by its index here. A list of `address_lists`
+    /// with the same name is another list. Absent before format 6.
+    #[serde(default)]
+    pub ipv6_address_lists: Vec<AddressList>,
+    /// `/ipv6/firewall/filter`, with the hooks of `filter`. Absent before format 6.
+    #[serde(default)]
+    pub ipv6_filter: Vec<Chain>,
+    /// `/ipv6/firewall/nat`, with the hooks of `nat`. Absent before format 6.
+    #[serde(default)]
+    pub ipv6_nat: Vec<Chain>,
+    /// `/ipv6/firewall/mangle`, with the hooks of `mangle`. Absent before format 6.
+    #[serde(default)]
+    pub ipv6_mangle: Vec<Chain>,
     /// Names of all marks, for log lines and traces. Absent before format 4.
     #[serde(default)]
     pub mark_names: Vec<MarkName>,
@@ -113,6 +126,10 @@ impl Default for DataplaneConfig {
             filter: Vec::new(),
             nat: Vec::new(),
             mangle: Vec::new(),
+            ipv6_address_lists: Vec::new(),
+            ipv6_filter: Vec::new(),
+            ipv6_nat: Vec::new(),
+            ipv6_mangle: Vec::new(),
             mark_names: Vec::new(),
             queue_types: Vec::new(),
             simple_queues: Vec::new(),

@@ -5,6 +5,7 @@ use tollway_config::protocol::FastPathHandler;
 
 use super::stats::EngineStats;
 use crate::packet::count::Count;
+use crate::packet::family::Family;
 use crate::snapshot::Snapshot;
 
 /// The first condition that keeps packets from being forwarded by their route alone, in terms of the configuration;
@@ -17,9 +18,9 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
             TrackingMode::Auto => "connection tracking is active, because firewall rules exist",
             TrackingMode::Yes | TrackingMode::No => "connection tracking is active: enabled=yes",
         })
-    } else if !snapshot.filter.is_empty() {
+    } else if !snapshot.rules(Family::V4).filter.is_empty() {
         Some("firewall filter rules exist")
-    } else if !snapshot.mangle.is_empty() {
+    } else if !snapshot.rules(Family::V4).mangle.is_empty() {
         Some("firewall mangle rules exist")
     } else if !snapshot.settings.ip_forward {
         Some(NO_FORWARDING)

@@ -20,6 +20,7 @@ use crate::ip::neighbor::hold::{Holds, POLL_INTERVAL};
 use crate::observe::profiler::CycleClock;
 use crate::observe::trace::{Filters, TraceBuffer, Tracer};
 use crate::packet::count::Count;
+use crate::packet::family::Family;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::slow_reason::SLOW_REASONS;
 use crate::packet::tuple::{Tuple, steer};
@@ -143,7 +144,7 @@ impl<F: Frame> Engine<F> {
             routed: Count::default(),
             flow_cache_forwarded_then: Count::default(),
         };
-        if !engine.snapshot.lists().0.is_bound() {
+        if !engine.snapshot.rules(Family::V4).lists.is_bound() {
             engine.state.shared.take_over_lists(&engine.snapshot);
         }
         engine.state.table.keep_validities(engine.snapshot.has_limited_validity());

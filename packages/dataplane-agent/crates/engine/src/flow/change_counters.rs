@@ -12,6 +12,7 @@
 use std::sync::PoisonError;
 
 use crate::packet::membership_slot::{MembershipSlot, SLOT_BITS};
+use crate::packet::tuple::Addr;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -52,6 +53,15 @@ impl ChangeStamps {
         }
     }
 
+    /// As [`Self::set_blocks`], of one network of IPv6.
+    fn set_ipv6_block(&self, (network, len): (u128, u8), stamp: Stamp) {
+        if len < IPV6_BLOCK_BITS {
+            self.set(0, SLOTS, stamp);
+        } else {
+            self.set(ipv6_block(network), 1, stamp);
+        }
+    }
+
     #[inline]
     fn changed_since(&self, index: usize, stamp: Stamp) -> bool {
         is_newer(&self.newest, stamp) && self.slots.get(index).is_some_and(|slot| is_newer(slot, stamp))
@@ -66,6 +76,7 @@ pub struct ChangeCounters {
     ipv6_routes: ChangeStamps,
     lists: ChangeStamps,
     networks: ChangeStamps,
+    ipv6_networks: ChangeStamps,
     /// Held while a change is counted.
     writer: Mutex<()>,
 }
@@ -86,13 +97,7 @@ impl ChangeCounters {
     /// As [`Self::routes_changed`], of routes of IPv6. Flows of IPv4 are not concerned.
     pub fn ipv6_routes_changed(&self, networks: impl IntoIterator<Item = (u128, u8)>) {
         self.change(|stamp| {
-            for (network, len) in networks {
-                if len < IPV6_BLOCK_BITS {
-                    self.ipv6_routes.set(0, SLOTS, stamp);
-                } else {
-                    self.ipv6_routes.set(ipv6_block(network), 1, stamp);
-                }
-            }
+            networks.into_iter().for_each(|network| self.ipv6_routes.set_ipv6_block(network, stamp));
         });
     }
 
@@ -102,19 +107,23 @@ impl ChangeCounters {
         self.ipv6_routes.changed_since(ipv6_block(destination), stamp)
     }
 
-    /// To be called when single addresses or IPv4 networks (as with [`Self::routes_changed`]) have been added to lists
-    /// or removed from them, after the change can be seen. Many changes at once count as one. IPv6 networks need no
-    /// slots, as no rule looks at packets of IPv6.
+    /// To be called when single addresses or networks (first address, prefix length) have been added to lists or
+    /// removed from them, after the change can be seen. Many changes at once count as one.
     pub fn lists_changed(
         &self,
         slots: impl IntoIterator<Item = MembershipSlot>,
-        networks: impl IntoIterator<Item = (u32, u8)>,
+        networks: impl IntoIterator<Item = (Addr, u8)>,
     ) {
         self.change(|stamp| {
             for slot in slots {
                 self.lists.set(slot.index(), 1, stamp);
             }
-            self.networks.set_blocks(networks, stamp);
+            for (network, len) in networks {
+                match network.as_v4() {
+                    Some(v4) => self.networks.set_blocks([(v4, len)], stamp),
+                    None => self.ipv6_networks.set_ipv6_block((network.0, len), stamp),
+                }
+            }
         });
     }
 
@@ -145,10 +154,13 @@ impl ChangeCounters {
         slot != MembershipSlot::NONE && self.lists.changed_since(slot.index(), stamp)
     }
 
-    /// Whether a network that contains an IPv4 address may have been added to a list or removed from one since `stamp`.
+    /// Whether a network that contains an address may have been added to a list or removed from one since `stamp`.
     #[inline]
-    pub fn listed_network_changed_since(&self, address: u32, stamp: Stamp) -> bool {
-        self.networks.changed_since(block(address), stamp)
+    pub fn listed_network_changed_since(&self, address: Addr, stamp: Stamp) -> bool {
+        match address.as_v4() {
+            Some(v4) => self.networks.changed_since(block(v4), stamp),
+            None => self.ipv6_networks.changed_since(ipv6_block(address.0), stamp),
+        }
     }
 }
 
@@ -195,7 +207,6 @@ impl StampWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tuple::Addr;
 
     #[test]
     fn a_change_concerns_its_block_and_shorter_prefixes_all_they_cover() {
@@ -247,7 +258,9 @@ mod tests {
     #[test]
     fn a_network_in_a_list_concerns_its_block_and_all_that_it_covers() {
         let change_counters = ChangeCounters::default();
-        change_counters.lists_changed([], [(0x0a01_0200, 24), (0x0a04_0000, 14)]);
+        let v6 = Addr(0x2001_0db8 << 96);
+        change_counters
+            .lists_changed([], [(Addr::v4(0x0a01_0200), 24), (Addr::v4(0x0a04_0000), 14), (v6, 48)]);
         assert_eq!(change_counters.count(), 1);
         for (address, concerned) in [
             (0x0a01_ff00, true),
@@ -256,10 +269,17 @@ mod tests {
             (0x0a07_ffff, true),
             (0x0a08_0000, false),
         ] {
-            assert_eq!(change_counters.listed_network_changed_since(address, 0), concerned, "{address:x}");
-            assert!(!change_counters.listed_network_changed_since(address, 1));
+            let listed = Addr::v4(address);
+            assert_eq!(change_counters.listed_network_changed_since(listed, 0), concerned, "{address:x}");
+            assert!(!change_counters.listed_network_changed_since(listed, 1));
             assert!(!change_counters.route_changed_since(address, 0));
         }
+        let other = Addr(0x2001_0db9 << 96);
+        assert!(change_counters.listed_network_changed_since(Addr(v6.0 | 7), 0));
+        assert!(!change_counters.listed_network_changed_since(other, 0));
+        assert!(!change_counters.ipv6_route_changed_since(v6.0, 0));
+        change_counters.lists_changed([], [(Addr(0x2001 << 112), 16)]);
+        assert!(change_counters.listed_network_changed_since(other, 1));
     }
 
     #[test]

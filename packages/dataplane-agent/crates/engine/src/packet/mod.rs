@@ -1,6 +1,7 @@
 //! A packet and its metadata, which the stages fill in.
 
 pub mod count;
+pub mod family;
 pub mod frame;
 pub(crate) mod header;
 pub mod key;
@@ -15,6 +16,7 @@ use tollway_config::dataplane::{ConnectionState, Mark, RowId};
 use tollway_wire::{ipv4, ipv6, tcp};
 
 use crate::ids::{AdjacencyId, ConnRef, Direction, NO_INTERFACE, NONE, QueueRef};
+use crate::packet::family::Family;
 use crate::packet::frame::{Gso, VnetState};
 use crate::packet::key::FlowKey;
 use crate::packet::membership_slot::MembershipSlot;
@@ -270,6 +272,12 @@ impl Meta {
     #[inline]
     pub(crate) fn is_ipv6(&self) -> bool {
         self.is(flag::IPV6)
+    }
+
+    /// The address family, which `parse` has found.
+    #[inline]
+    pub(crate) fn family(&self) -> Family {
+        if self.is_ipv6() { Family::V6 } else { Family::V4 }
     }
 
     /// Whether any of the bits is set.

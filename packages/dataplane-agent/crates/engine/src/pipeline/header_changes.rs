@@ -1,31 +1,44 @@
 //! Header changes that mangle rules ask for: the DSCP, and the maximum segment size that a SYN announces.
 
 use tollway_wire::checksum::Delta;
-use tollway_wire::{field, ipv4, tcp};
+use tollway_wire::{field, ipv4, ipv6, tcp};
 
+use crate::packet::family::Family;
 use crate::packet::{Meta, flag};
 
 /// Bits of explicit congestion notification beside the DSCP (RFC 3168 §5).
 const ECN: u8 = 3;
-/// Bytes of an IPv4 and a TCP header without options, which are not part of the maximum segment size (RFC 6691 §2).
-const FIXED_HEADERS: u32 = 40;
 /// Bytes of a maximum segment size.
 const MSS_VALUE: usize = 2;
 
 /// DSCP of a packet; `head` is the front of the frame.
 #[inline]
 pub(crate) fn dscp_of(meta: &Meta, head: &[u8]) -> u8 {
+    if meta.is_ipv6() {
+        return (field::get16(head, usize::from(meta.l3)) >> 6) as u8 & 0x3f;
+    }
     head.get(usize::from(meta.l3) + ipv4::offset::TOS).copied().unwrap_or(0) >> 2
 }
 
-/// Writes the DSCP (RFC 2474), with the header checksum.
-pub(crate) fn set_dscp(l3: &mut [u8], dscp: u8) {
-    ipv4::set_tos(l3, dscp << 2, ECN);
+/// Hop limit or time to live of a packet; `head` is the front of the frame.
+#[inline]
+pub(crate) fn hop_limit_of(meta: &Meta, head: &[u8]) -> u8 {
+    let offset = if meta.is_ipv6() { ipv6::offset::HOP_LIMIT } else { ipv4::offset::TTL };
+    head.get(usize::from(meta.l3) + offset).copied().unwrap_or(0)
+}
+
+/// Writes the DSCP (RFC 2474) of a packet that begins with its IP header, with the header checksum of IPv4.
+pub(crate) fn set_dscp(family: Family, l3: &mut [u8], dscp: u8) {
+    match family {
+        Family::V4 => ipv4::set_tos(l3, dscp << 2, ECN),
+        Family::V6 => ipv6::set_traffic_class(l3, dscp << 2, ECN),
+    }
 }
 
 /// Largest segment size that fits an MTU (RFC 879, RFC 6691), bytes.
-pub(crate) fn mss_for(mtu: u16) -> u16 {
-    u32::from(mtu).saturating_sub(FIXED_HEADERS) as u16
+pub(crate) fn mss_for(family: Family, mtu: u16) -> u16 {
+    let ip_header = if family == Family::V6 { ipv6::HEADER } else { ipv4::HEADER };
+    usize::from(mtu).saturating_sub(ip_header + tcp::HEADER) as u16
 }
 
 /// Lowers the maximum segment size that a SYN segment announces to `most` bytes. A segment without SYN, or without the
@@ -137,7 +150,7 @@ mod tests {
                 field::get16(&before, ipv4::HEADER + tcp::CHECKSUM)
             );
         }
-        assert_eq!(mss_for(1492), 1452);
+        assert_eq!((mss_for(Family::V4, 1492), mss_for(Family::V6, 1492)), (1452, 1432));
     }
 
     #[test]
@@ -164,7 +177,7 @@ mod tests {
     fn a_dscp_is_written_beside_the_congestion_bits() {
         let (meta, mut bytes) = syn(&[]);
         assert_eq!(dscp_of(&meta, &bytes), 46);
-        set_dscp(&mut bytes, 10);
+        set_dscp(Family::V4, &mut bytes, 10);
         assert_eq!((dscp_of(&meta, &bytes), bytes[1] & ECN), (10, 1));
         assert_eq!(tollway_wire::checksum::sum(&bytes[..ipv4::HEADER]), 0xffff);
     }

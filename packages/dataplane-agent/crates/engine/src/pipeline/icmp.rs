@@ -1,6 +1,6 @@
 //! ICMP packets of the router itself: errors (RFC 792, RFC 1812 §4.3), and which error of ICMPv6 says the same.
 
-use tollway_config::dataplane::{ConnectionState, RowId};
+use tollway_config::dataplane::{ConnectionState, RejectWith, RowId};
 use tollway_wire::{ethernet, icmp, icmpv6, ipv4};
 
 use crate::packet::frame::{Frame, FrameSource};
@@ -43,8 +43,7 @@ impl IcmpError {
     /// Communication administratively prohibited (RFC 1812 §5.2.7.1).
     pub const PROHIBITED: Self = Self::unreachable(13);
     /// The source address does not leave its link (RFC 4443 §3.1): type and code of ICMPv6, as IPv4 has no such error.
-    pub const BEYOND_SCOPE: Self =
-        Self { icmp_type: icmpv6::UNREACHABLE, code: icmpv6::unreachable::BEYOND_SCOPE, rest: [0; 4] };
+    pub const BEYOND_SCOPE: Self = Self::icmpv6_unreachable(icmpv6::unreachable::BEYOND_SCOPE);
     /// The packet is larger than the MTU of the next link (fragmentation needed).
     pub const fn too_big(mtu: u16) -> Self {
         let [high, low] = mtu.to_be_bytes();
@@ -59,6 +58,31 @@ impl IcmpError {
     /// Packets to the host are to be sent to this gateway, IPv4 in host order.
     pub const fn redirect(gateway: u32) -> Self {
         Self { icmp_type: icmp::REDIRECT, code: icmp::REDIRECT_HOST, rest: gateway.to_be_bytes() }
+    }
+
+    const fn icmpv6_unreachable(code: u8) -> Self {
+        Self { icmp_type: icmpv6::UNREACHABLE, code, rest: [0; 4] }
+    }
+
+    /// The answer to a packet that a rule rejects: of the names that only rules of IPv6 know, the error of ICMPv6.
+    pub(crate) const fn rejection(with: RejectWith) -> Self {
+        use icmpv6::unreachable;
+        match with {
+            RejectWith::IcmpNetworkUnreachable => Self::NETWORK,
+            RejectWith::IcmpHostUnreachable => Self::HOST,
+            RejectWith::IcmpProtocolUnreachable => Self::unreachable(2),
+            RejectWith::IcmpPortUnreachable | RejectWith::TcpReset => Self::unreachable(3),
+            RejectWith::IcmpNetProhibited => Self::unreachable(9),
+            RejectWith::IcmpHostProhibited => Self::unreachable(10),
+            RejectWith::IcmpAdminProhibited => Self::PROHIBITED,
+            RejectWith::IcmpNoRoute => Self::icmpv6_unreachable(unreachable::NO_ROUTE),
+            RejectWith::IcmpNotNeighbour => Self::icmpv6_unreachable(unreachable::BEYOND_SCOPE),
+            RejectWith::IcmpAddressUnreachable => Self::icmpv6_unreachable(unreachable::ADDRESS),
+            RejectWith::IcmpErrSrcRoutingHeader => {
+                Self::icmpv6_unreachable(unreachable::SOURCE_ROUTING_HEADER)
+            }
+            RejectWith::IcmpHeadersTooLong => Self::icmpv6_unreachable(unreachable::HEADERS_TOO_LONG),
+        }
     }
 
     /// The error of ICMPv6 that says the same (RFC 7915 §4.2 has most of them).
@@ -159,9 +183,8 @@ pub(crate) fn send_error<F: Frame, S: FrameSource<F>>(
     let Some(frame) = &packet.frame else { return };
     let built = if packet.meta.is_ipv6() {
         let (meta, error) = (&packet.meta, error.of_ipv6());
-        let answer = Meta { tap: row_of_ingress(snapshot, meta), ..answer_meta(meta) };
         ipv6_icmp::build_error(snapshot, state, meta, frame.head(), error, source)
-            .map(|frame| (frame, answer))
+            .map(|frame| (frame, ipv6_answer_meta(snapshot, meta)))
     } else {
         build_error(snapshot, state, &packet.meta, frame.head(), error, source)
     };
@@ -169,6 +192,11 @@ pub(crate) fn send_error<F: Frame, S: FrameSource<F>>(
         state.generated += 1;
         batch.push_generated(frame, meta);
     }
+}
+
+/// [`answer_meta`] for a packet of IPv6: addresses of a link are those of its in-interface.
+pub(super) fn ipv6_answer_meta(snapshot: &Snapshot, meta: &Meta) -> Meta {
+    Meta { tap: row_of_ingress(snapshot, meta), ..answer_meta(meta) }
 }
 
 /// Row of the interface that a packet came in on; 0 for none.

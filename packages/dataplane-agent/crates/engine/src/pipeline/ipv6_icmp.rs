@@ -10,7 +10,7 @@ use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
 /// Hop limit of the router's own packets.
-const HOP_LIMIT: u8 = 64;
+pub(super) const HOP_LIMIT: u8 = 64;
 
 /// An error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,20 +33,8 @@ pub(super) fn build_error<F: Frame, S: FrameSource<F>>(
     error: Icmpv6Error,
     source: &mut S,
 ) -> Option<F> {
-    // No error is sent about an error, a redirect, or a packet for several stations or from no single one.
-    if meta.is(flag::ICMP_ERROR | flag::LATER_FRAGMENT | flag::LINK_BROADCAST | flag::BROADCAST) {
-        return None;
-    }
     let start = usize::from(meta.l3);
-    let packet = ipv6::Packet::new_checked(head.get(start..)?).ok()?;
-    let (target, dst) = (packet.src_addr(), packet.dst_addr());
-    let is_single = |address: u128| address > ipv6::LOOPBACK && !ipv6::is_multicast(address);
-    let is_icmp = meta.tuple.protocol == ipv6::ICMPV6;
-    let is_redirect = is_icmp && meta.tcp_flags_or_icmp_type == icmpv6::REDIRECT;
-    let unknown = is_icmp && !meta.is(flag::L4_HEADER);
-    if meta.origin == Origin::Generated || !is_single(target) || !is_single(dst) || is_redirect || unknown {
-        return None;
-    }
+    let (target, dst) = answerable(meta, head)?;
     let own = own_address(snapshot, state, meta, target, dst)?;
     // As with IPv4, senders must learn the MTU of their paths.
     let interval_ms = snapshot.settings.icmp_rate_limit_ms;
@@ -74,6 +62,22 @@ pub(super) fn build_error<F: Frame, S: FrameSource<F>>(
     let rest = error.parameter.to_be_bytes();
     icmpv6::Repr { icmp_type: error.icmp_type, code: error.code, rest }.emit(message, own, target);
     Some(frame)
+}
+
+/// Source and destination as its sender wrote them of a packet that may be answered with an error or a reset: none is
+/// sent about an error, a redirect, or a packet for several stations or from no single one.
+pub(super) fn answerable(meta: &Meta, head: &[u8]) -> Option<(u128, u128)> {
+    if meta.is(flag::ICMP_ERROR | flag::LATER_FRAGMENT | flag::LINK_BROADCAST | flag::BROADCAST) {
+        return None;
+    }
+    let packet = ipv6::Packet::new_checked(head.get(usize::from(meta.l3)..)?).ok()?;
+    let (src, dst) = (packet.src_addr(), packet.dst_addr());
+    let is_single = |address: u128| address > ipv6::LOOPBACK && !ipv6::is_multicast(address);
+    let is_icmp = meta.tuple.protocol == ipv6::ICMPV6;
+    let is_redirect = is_icmp && meta.tcp_flags_or_icmp_type == icmpv6::REDIRECT;
+    let unknown = is_icmp && !meta.is(flag::L4_HEADER);
+    let refused = meta.origin == Origin::Generated || is_redirect || unknown;
+    (!refused && is_single(src) && is_single(dst)).then_some((src, dst))
 }
 
 /// Source address of an error (RFC 4443 §2.2): the destination of the packet if it is an address of the router, else one

@@ -12,7 +12,7 @@ use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Context;
 use crate::snapshot::{Interface, Snapshot};
 
-/// Forwards a packet by its route. `parse` has found that its headers do not forbid it. If it cannot, changes nothing and
+/// Forwards a packet by its route, where [`Snapshot::is_plain_ipv6`]. `parse` has found that its headers do not forbid it. If it cannot, changes nothing and
 /// returns the reason for which the packet takes the slow path.
 #[inline(never)]
 pub(crate) fn forward<F: Frame>(
@@ -22,7 +22,7 @@ pub(crate) fn forward<F: Frame>(
 ) -> Result<(), SlowReason> {
     let meta = &mut packet.meta;
     let (src, dst) = (meta.tuple.src.0, meta.tuple.dst.0);
-    if !snapshot.settings.ipv6.forward || snapshot.fib6().is_local(src) {
+    if snapshot.fib6().is_local(src) {
         return Err(SlowReason::NotRoutable);
     }
     let (out, next_hop, port) = route(snapshot, dst)?;

@@ -16,7 +16,7 @@ pub(super) fn change<F: Frame>(
     start: &Position,
     hook: Hook,
 ) {
-    let query = RuleQuery { table: &snapshot.mangle, start, hook, resumes: false };
+    let query = RuleQuery { table: &snapshot.rules_for(&packet.meta).mangle, start, hook, resumes: false };
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
     let (_, changes) = evaluate_rules(snapshot, state, &mut packet.meta, &packet.vnet, head, &query);
     if changes != Changes::default() {
@@ -38,15 +38,16 @@ fn apply<F: Frame>(
         state.table.set_mark(reference, mark);
     }
     let Some(frame) = &mut packet.frame else { return };
+    let family = meta.family();
     if let Some(dscp) = changes.dscp {
-        set_dscp(frame.head_mut().get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
+        set_dscp(family, frame.head_mut().get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
         meta.new_dscp = Some(dscp);
     }
     // The MSS limits segments of the opposite direction, which use both interfaces, too.
     let interfaces = [meta.in_interface, meta.out_interface].into_iter().filter(|_| changes.clamp_mss);
     let mtus =
         interfaces.filter_map(|interface| snapshot.interface(interface)).map(|interface| interface.mtu);
-    let clamped = mtus.min().map(mss_for);
+    let clamped = mtus.min().map(|mtu| mss_for(family, mtu));
     if let Some(most) = changes.mss.into_iter().chain(clamped).min() {
         lower_mss(meta, frame.head_mut(), most, packet.vnet.needs_csum);
     }

@@ -152,8 +152,9 @@ fn bind_by_rules<F: Frame>(
 ) -> Result<(), DropReason> {
     let Packet { meta, vnet, .. } = packet;
     let mut target = None;
-    if let Some(start) =
-        snapshot.start_for(meta, TableKind::Nat, Hook::Prerouting).filter(|_| meta.origin == Origin::Port)
+    if let Some(start) = snapshot
+        .start_for(meta, TableKind::Nat, Hook::Prerouting)
+        .filter(|_| meta.origin == Origin::Port && !meta.is_ipv6())
         && let Some(rule) = deciding_rule(snapshot, state, meta, vnet, head(packet), start, Hook::Prerouting)
     {
         let interface = snapshot.interface(meta.in_interface);
@@ -222,7 +223,9 @@ fn ask_srcnat<F: Frame>(
     // The sender has no address yet (DHCP): no rule may translate it.
     let unspecified = meta.tuple.src.as_v4() == Some(0);
     let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !unspecified;
-    let Some(start) = snapshot.start_for(meta, TableKind::Nat, Hook::Postrouting).filter(|_| asks) else {
+    let Some(start) =
+        snapshot.start_for(meta, TableKind::Nat, Hook::Postrouting).filter(|_| asks && !meta.is_ipv6())
+    else {
         return Ok(());
     };
     let Some(rule) = deciding_rule(snapshot, state, meta, vnet, head(packet), start, Hook::Postrouting)
@@ -267,19 +270,19 @@ fn deciding_rule<'a, F>(
 ) -> Option<&'a Rule> {
     let mut view = view(state, meta, vnet, head, hook);
     let mut evaluation = state.evaluation.take().unwrap_or_default();
-    snapshot.nat.evaluate(&mut view, start, &mut evaluation);
+    snapshot.rules_for(meta).nat.evaluate(&mut view, start, &mut evaluation);
     if let Some(tracer) = &mut state.trace {
         tracer.nat_rules(meta.conn, &evaluation.matched);
     }
     for row in &evaluation.matched {
         state.paths.count_rule(*row, u64::from(meta.segments), meta.wire_bytes());
     }
-    log::rules(snapshot, &state.shared, &snapshot.nat, &evaluation.logs, meta, &view, head);
-    add_to_lists(state, snapshot.lists().0, &evaluation.adds);
+    log::rules(snapshot, &state.shared, &snapshot.rules_for(meta).nat, &evaluation.logs, meta, &view, head);
+    add_to_lists(state, &snapshot.rules_for(meta).lists, &evaluation.adds);
     let verdict = evaluation.verdict;
     state.evaluation = Some(evaluation);
     match verdict {
-        RuleVerdict::Nat { rule } => snapshot.nat.rule(rule),
+        RuleVerdict::Nat { rule } => snapshot.rules_for(meta).nat.rule(rule),
         RuleVerdict::Accept | RuleVerdict::Drop | RuleVerdict::Reject(_) => None,
     }
 }

@@ -8,6 +8,7 @@ use crate::flow::conntrack::{ConnectionTable, action_flag};
 use crate::ip::fib::{Lookup, Lookup6};
 use crate::packet::Meta;
 use crate::packet::membership_slot::MembershipSlot;
+use crate::packet::tuple::Addr;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -26,47 +27,41 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     if change_counters.list_changed_since(one, stamp) || change_counters.list_changed_since(other, stamp) {
         return false;
     }
-    if meta.is_ipv6() {
-        return revalidate_ipv6(snapshot, state, meta, &action, stamp);
-    }
-    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else { return false };
-    if snapshot.settings.rp_filter != RpFilter::No && change_counters.route_changed_since(src, stamp) {
+    let checks_source = !meta.is_ipv6() && snapshot.settings.rp_filter != RpFilter::No;
+    if checks_source && route_changed(state, meta.tuple.src, stamp) {
         return false;
     }
     // The addresses for which the rules were evaluated: mangle's prerouting sees the received destination, the other
     // chains the translated one. The source is translated after all rules.
-    let came = dst;
-    let dst = if cached.has(action_flag::NAT_DST) { translated_destination(state, meta) } else { Some(dst) };
+    let came = meta.tuple.dst;
+    let dst = if cached.has(action_flag::NAT_DST) { translated_destination(state, meta) } else { Some(came) };
     let Some(dst) = dst else { return false };
     let listed = lists != [MembershipSlot::NONE; 2];
     let network_changed = |address| change_counters.listed_network_changed_since(address, stamp);
-    if listed && [src, came, dst].into_iter().any(network_changed) {
+    if listed && [meta.tuple.src, came, dst].into_iter().any(network_changed) {
         return false;
     }
-    if change_counters.route_changed_since(dst, stamp) && !leads_to(snapshot, state, dst, &action) {
-        return false;
+    if route_changed(state, dst, stamp) {
+        let leads = match dst.as_v4() {
+            Some(dst) => leads_to(snapshot, state, dst, &action),
+            None => leads_to_ipv6(snapshot, state, dst.0, &action),
+        };
+        if !leads {
+            return false;
+        }
     }
     let now = state.cache_epoch.stamp;
     state.table.set_stamp(meta.entry, now);
     true
 }
 
-/// The rest of [`revalidate`] for a packet of IPv6, which no rule and no translation concerns.
-fn revalidate_ipv6<F>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    meta: &Meta,
-    action: &FlowAction,
-    stamp: Stamp,
-) -> bool {
-    let dst = meta.tuple.dst.0;
-    if state.shared.change_counters.ipv6_route_changed_since(dst, stamp)
-        && !leads_to_ipv6(snapshot, state, dst, action)
-    {
-        return false;
+/// Whether the routes to an address may have changed since `stamp`.
+fn route_changed<F>(state: &WorkerState<F>, address: Addr, stamp: Stamp) -> bool {
+    let change_counters = &state.shared.change_counters;
+    match address.as_v4() {
+        Some(v4) => change_counters.route_changed_since(v4, stamp),
+        None => change_counters.ipv6_route_changed_since(address.0, stamp),
     }
-    state.table.set_stamp(meta.entry, state.cache_epoch.stamp);
-    true
 }
 
 /// [`leads_to`] for a destination of IPv6.
@@ -85,10 +80,10 @@ fn leads_to_ipv6<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u128, acti
     })
 }
 
-/// The translated destination of a packet, IPv4 in host order.
-fn translated_destination<F>(state: &WorkerState<F>, meta: &Meta) -> Option<u32> {
+/// The translated destination of a packet.
+fn translated_destination<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Addr> {
     let tuples = state.table.tuples(state.table.reference(meta.entry)?)?;
-    tuples.target(ConnectionTable::direction_of(meta.entry)).dst.as_v4()
+    Some(tuples.target(ConnectionTable::direction_of(meta.entry)).dst)
 }
 
 /// Whether the route to a destination still has the port and the adjacency of the cached action.

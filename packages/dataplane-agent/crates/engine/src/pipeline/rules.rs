@@ -1,6 +1,6 @@
 //! Evaluates the rules of a table for a packet, and applies their side effects; shared by the filter and mangle.
 
-use tollway_wire::ipv4;
+use tollway_wire::{ipv4, ipv6};
 
 use crate::firewall::rules::{
     AddressLists, Changes, Evaluation, ListAddition, OutcomeValidity, PacketView, Position, RuleTable,
@@ -11,7 +11,7 @@ use crate::ids::NO_INTERFACE;
 use crate::packet::frame::VnetState;
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::{Hook, Meta, flag};
-use crate::pipeline::header_changes::dscp_of;
+use crate::pipeline::header_changes::{dscp_of, hop_limit_of};
 use crate::pipeline::log;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -43,7 +43,7 @@ pub(crate) fn evaluate_rules<F>(
     let mut evaluation = state.evaluation.take().unwrap_or_default();
     query.table.evaluate(&mut view, query.start, &mut evaluation);
     extend_path(state, meta, &evaluation, query.resumes);
-    let lists = snapshot.lists().0;
+    let lists = &snapshot.rules_for(meta).lists;
     add_to_lists(state, lists, &evaluation.adds);
     note_memberships(meta, &view, lists, &evaluation.validity);
     log::rules(snapshot, &state.shared, query.table, &evaluation.logs, meta, &view, head);
@@ -65,7 +65,8 @@ pub(crate) fn evaluate_filter<F>(
     start: &Position,
 ) -> RuleVerdict {
     let hook = meta.hook;
-    let query = RuleQuery { table: &snapshot.filter, start, hook, resumes: snapshot.filter_resumes };
+    let rules = snapshot.rules_for(meta);
+    let query = RuleQuery { table: &rules.filter, start, hook, resumes: rules.filter_resumes };
     evaluate_rules(snapshot, state, meta, vnet, head, &query).0
 }
 
@@ -168,7 +169,7 @@ pub(crate) fn view<F>(
     hook: Hook,
 ) -> PacketView {
     let known = |index: u16| Some(index).filter(|index| *index != NO_INTERFACE);
-    let icmp = meta.tuple.protocol == ipv4::ICMP;
+    let icmp = meta.tuple.protocol == if meta.is_ipv6() { ipv6::ICMPV6 } else { ipv4::ICMP };
     let (kind, code) = (meta.tcp_flags_or_icmp_type, meta.icmp_code);
     let status = meta.conn.and_then(|reference| state.table.hot(reference)).map(|hot| hot.status);
     PacketView {
@@ -190,6 +191,7 @@ pub(crate) fn view<F>(
         connection_mark: meta.connection_mark,
         dscp: dscp_of(meta, head),
         dscp_written: meta.new_dscp.is_some(),
+        hop_limit: hop_limit_of(meta, head),
         length: meta.largest_segment(vnet),
         segments: meta.segments,
         wire_bytes: meta.wire_bytes(),

@@ -110,19 +110,7 @@ pub(crate) fn reject<F: Frame, S: FrameSource<F>>(
     let tcp = batch.packets.get(index).is_some_and(|packet| packet.meta.tuple.protocol == ipv4::TCP);
     match with {
         RejectWith::TcpReset if tcp => send_reset(snapshot, state, batch, index, source),
-        _ => send_error(snapshot, state, batch, index, unreachable(with), source),
+        _ => send_error(snapshot, state, batch, index, IcmpError::rejection(with), source),
     }
     batch.drop(state, index, DropReason::FilterReject);
-}
-
-fn unreachable(with: RejectWith) -> IcmpError {
-    IcmpError::unreachable(match with {
-        RejectWith::IcmpNetworkUnreachable => 0,
-        RejectWith::IcmpHostUnreachable => 1,
-        RejectWith::IcmpProtocolUnreachable => 2,
-        RejectWith::IcmpPortUnreachable | RejectWith::TcpReset => 3,
-        RejectWith::IcmpNetProhibited => 9,
-        RejectWith::IcmpHostProhibited => 10,
-        RejectWith::IcmpAdminProhibited => 13,
-    })
 }

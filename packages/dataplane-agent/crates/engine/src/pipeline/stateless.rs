@@ -26,7 +26,8 @@ const PREFETCH_DISTANCE: usize = 64;
 // Not inlined, so that it has all registers to itself.
 #[inline(never)]
 pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
-    let plain = snapshot.is_plain() && snapshot.settings.allow_fast_path;
+    let cache = snapshot.settings.allow_fast_path;
+    let (plain, plain_ipv6) = (snapshot.is_plain() && cache, snapshot.is_plain_ipv6() && cache);
     let mut entered = 0;
     let mut first = batch.first;
     while first < batch.end {
@@ -48,8 +49,11 @@ pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, bat
                 continue;
             }
             entered += 1;
-            let outcome =
-                if plain { forward(snapshot, state, packet) } else { Err(not_plain(snapshot, packet)) };
+            let outcome = if plain || plain_ipv6 && packet.meta.is_ipv6() {
+                forward(snapshot, state, packet)
+            } else {
+                Err(not_plain(snapshot, packet))
+            };
             if let Err(reason) = outcome {
                 batch.slow.push(index as u32);
                 state.count_slow_packet(&mut packet.meta, reason);
@@ -73,6 +77,9 @@ fn forward<F: Frame>(
         return Err(slow_by_headers(snapshot, meta));
     }
     let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
+        if !snapshot.is_plain_ipv6() {
+            return Err(not_plain(snapshot, packet));
+        }
         return ipv6_stateless::forward(snapshot, state, packet);
     };
     let (out, next_hop, port) = plain_route(snapshot, src, dst)?;
@@ -118,11 +125,12 @@ fn slow_by_headers(snapshot: &Snapshot, meta: &Meta) -> SlowReason {
 /// Why this configuration does not allow forwarding by the route alone.
 #[cold]
 fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
+    let rules = snapshot.rules_for(&packet.meta);
     if !snapshot.settings.allow_fast_path {
         SlowReason::FastPathOff
     } else if let Some(reason) = packet.meta.slow_by_itself() {
         reason
-    } else if !snapshot.filter.is_empty() || !snapshot.mangle.is_empty() {
+    } else if !rules.filter.is_empty() || !rules.mangle.is_empty() {
         SlowReason::RulesWithoutTracking
     } else {
         not_routable(snapshot, &packet.meta).unwrap_or(SlowReason::ReversePath)

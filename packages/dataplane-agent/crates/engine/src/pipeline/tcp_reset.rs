@@ -1,11 +1,12 @@
 //! TCP resets of the router itself (`reject-with=tcp-reset`).
 
 use tollway_wire::tcp::flag as tcp_flag;
-use tollway_wire::{ethernet, ipv4, tcp};
+use tollway_wire::{ethernet, ipv4, ipv6, tcp};
 
-use super::icmp::{TTL, answer_meta, answerable};
-use crate::packet::flag;
+use super::icmp::{TTL, answer_meta, answerable, ipv6_answer_meta};
+use super::ipv6_icmp;
 use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::{Meta, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -25,7 +26,6 @@ pub(crate) fn send_reset<F: Frame, S: FrameSource<F>>(
     if meta.tcp_flags_or_icmp_type & tcp_flag::RST != 0 || meta.is(flag::LATER_FRAGMENT) {
         return;
     }
-    let Some(offender) = answerable(snapshot, &meta, old.head()) else { return };
     let Some(segment) = old.head().get(usize::from(meta.l4)..) else { return };
     let Ok(segment) = tcp::Segment::new_checked(segment) else { return };
     let control = (meta.tcp_flags_or_icmp_type & tcp_flag::SYN != 0) as u32
@@ -39,13 +39,31 @@ pub(crate) fn send_reset<F: Frame, S: FrameSource<F>>(
     };
     let header =
         tcp::Repr { src_port: segment.dst_port(), dst_port: segment.src_port(), seq, ack, flags, window: 0 };
+    let built = match meta.is_ipv6() {
+        true => over_ipv6(snapshot, &meta, old.head(), &header, source),
+        false => over_ipv4(snapshot, state, &meta, old.head(), &header, source),
+    };
+    if let Some((frame, answer)) = built {
+        state.generated += 1;
+        batch.push_generated(frame, answer);
+    }
+}
+
+fn over_ipv4<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &Meta,
+    head: &[u8],
+    header: &tcp::Repr,
+    source: &mut S,
+) -> Option<(F, Meta)> {
+    let offender = answerable(snapshot, meta, head)?;
     let len = ipv4::HEADER + tcp::HEADER;
-    let Some(mut frame) = source.take(ethernet::HEADER + len) else { return };
-    let ident = state.next_ident();
-    let Some(ip) = frame.head_mut().get_mut(ethernet::HEADER..) else { return };
+    let mut frame = source.take(ethernet::HEADER + len)?;
+    let ip = frame.head_mut().get_mut(ethernet::HEADER..)?;
     ipv4::Repr {
         tos: 0,
-        ident,
+        ident: state.next_ident(),
         dont_fragment: true,
         ttl: TTL,
         protocol: ipv4::TCP,
@@ -54,8 +72,30 @@ pub(crate) fn send_reset<F: Frame, S: FrameSource<F>>(
         payload_len: tcp::HEADER as u16,
     }
     .emit(ip);
-    let Some(segment) = ip.get_mut(ipv4::HEADER..len) else { return };
-    header.emit(segment, offender.dst, offender.src);
-    state.generated += 1;
-    batch.push_generated(frame, answer_meta(&meta));
+    header.emit(ip.get_mut(ipv4::HEADER..len)?, offender.dst, offender.src);
+    Some((frame, answer_meta(meta)))
+}
+
+fn over_ipv6<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    meta: &Meta,
+    head: &[u8],
+    header: &tcp::Repr,
+    source: &mut S,
+) -> Option<(F, Meta)> {
+    let (target, own) = ipv6_icmp::answerable(meta, head)?;
+    let len = ipv6::HEADER + tcp::HEADER;
+    let mut frame = source.take(ethernet::HEADER + len)?;
+    let ip = frame.head_mut().get_mut(ethernet::HEADER..)?;
+    ipv6::Repr {
+        traffic_class: 0,
+        next_header: ipv4::TCP,
+        hop_limit: ipv6_icmp::HOP_LIMIT,
+        src_addr: own,
+        dst_addr: target,
+        payload_len: tcp::HEADER as u16,
+    }
+    .emit(ip);
+    header.emit_over_ipv6(ip.get_mut(ipv6::HEADER..len)?, own, target);
+    Some((frame, ipv6_answer_meta(snapshot, meta)))
 }

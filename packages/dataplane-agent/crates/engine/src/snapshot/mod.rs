@@ -4,55 +4,32 @@ mod interface;
 mod ipv6;
 mod ipv6_addresses;
 mod links;
+mod rules;
 mod view;
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::{
-    Action, Chain, DataplaneConfig, InterfaceAddress, IpSettings, Route, RowId, TrackingMode,
-};
+use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, IpSettings, Route, RowId, TrackingMode};
 
 pub use crate::error::BuildError;
 use crate::firewall::address_set::Contents;
 use crate::firewall::marks::MarkNames;
-use crate::firewall::rules::{AddressLists, Position, RuleTable, TableKind};
+use crate::firewall::rules::TableKind;
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
 use crate::ip::fib::{Address, CheckedRoute, Fib, Fib6, Table};
 use crate::ip::neighbor::StaticNeighbor;
-use crate::packet::Hook;
+use crate::packet::family::Family;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
 
-use interface::{Built, add_networks, build_interfaces, build_static_neighbors, same_numbers};
+use interface::{Built, add_networks, build_interfaces, build_static_neighbors};
 pub use interface::{Interface, Port, PortFacts};
 pub use ipv6::{InterfaceIpv6, OwnAddress};
 use ipv6_addresses::{add_ipv6, addresses_with_identifiers};
 use links::LinkIds;
 pub use links::{Encapsulation, Encapsulations, VlanTable};
-
-/// Positions at which evaluation of the built-in chains starts, by table and hook; `None` without rules.
-#[derive(Debug, Clone, Copy, Default)]
-struct Hooks([[Option<Position>; Hook::COUNT]; TableKind::ALL.len()]);
-
-impl Hooks {
-    fn of(tables: [&RuleTable; TableKind::ALL.len()]) -> Self {
-        let mut hooks = Self::default();
-        for ((kind, table), by_hook) in TableKind::ALL.iter().zip(tables).zip(&mut hooks.0) {
-            for (chain, hook) in kind.chains() {
-                if let Some(start) = by_hook.get_mut(*hook as usize) {
-                    *start = table.hook(chain);
-                }
-            }
-        }
-        hooks
-    }
-
-    #[inline]
-    fn get(&self, table: TableKind, hook: Hook) -> Option<&Position> {
-        self.0.get(table as usize)?.get(hook as usize)?.as_ref()
-    }
-}
+use rules::{BuiltLists, FamilyRules, build_lists, fasttracks};
 
 /// A part of the configuration that snapshots share when it did not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,19 +46,28 @@ pub enum SnapshotPart {
     Nat,
     /// `/ip/firewall/mangle`.
     Mangle,
+    /// `/ipv6/firewall/filter`.
+    Ipv6Filter,
+    /// `/ipv6/firewall/nat`.
+    Ipv6Nat,
+    /// `/ipv6/firewall/mangle`.
+    Ipv6Mangle,
     /// Queues and their trees.
     Queues,
 }
 
 impl SnapshotPart {
     /// Every part.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Routes,
         Self::Ipv6Routes,
         Self::AddressLists,
         Self::Filter,
         Self::Nat,
         Self::Mangle,
+        Self::Ipv6Filter,
+        Self::Ipv6Nat,
+        Self::Ipv6Mangle,
         Self::Queues,
     ];
 }
@@ -111,22 +97,15 @@ pub struct Snapshot {
     fib6: Arc<Fib6>,
     /// Addresses of IPv6, with those that are made from link-layer addresses.
     addresses6: Vec<InterfaceAddress>,
-    lists: Arc<AddressLists>,
     list_contents: Arc<Contents>,
-    /// `/ip/firewall/filter`.
-    pub(crate) filter: Arc<RuleTable>,
-    /// `/ip/firewall/nat`.
-    pub(crate) nat: Arc<RuleTable>,
-    /// `/ip/firewall/mangle`.
-    pub(crate) mangle: Arc<RuleTable>,
+    /// Rules of IPv4.
+    rules: FamilyRules,
+    /// Rules of IPv6.
+    rules6: FamilyRules,
     mark_names: Arc<MarkNames>,
-    /// There are rules that read or set marks.
+    /// There are rules, of either family, that read or set marks.
     pub(crate) knows_marks: bool,
-    /// The fast path can evaluate filter rules from a resume point on: no later rule reads fields that only the stages
-    /// know, and no mangle chain follows.
-    pub(crate) filter_resumes: bool,
     rule_rows: Vec<RowId>,
-    hooks: Hooks,
     /// Static neighbours.
     pub(crate) static_neighbors: Vec<StaticNeighbor>,
     /// A fasttrack rule exists.
@@ -246,22 +225,9 @@ impl Snapshot {
         add_networks(config, &map, &mut interfaces);
         add_ipv6(&addresses6, &map, &mut interfaces);
         let static_neighbors = build_static_neighbors(config, &map, &mut interfaces)?;
-        let (lists, list_contents) = build_lists(config, basis)?;
-        // Compiled rules refer to the lists, and to interfaces by number.
-        let same = basis
-            .filter(|basis| Arc::ptr_eq(&basis.snapshot.lists, &lists) && same_numbers(basis.config, config));
-        let table = |kind: TableKind| {
-            let before = basis.map(|basis| basis.snapshot.table(kind));
-            match same.filter(|basis| chains(basis.config, kind) == chains(config, kind)) {
-                Some(basis) => Ok(Arc::clone(basis.snapshot.table(kind))),
-                None => {
-                    let before = before.map(|table| &**table);
-                    RuleTable::compile(kind, chains(config, kind), &lists, &map, before).map(Arc::new)
-                }
-            }
-        };
-        let (filter, nat, mangle) =
-            (table(TableKind::Filter)?, table(TableKind::Nat)?, table(TableKind::Mangle)?);
+        let BuiltLists { v4: lists, v6: lists6, contents: list_contents } = build_lists(config, basis)?;
+        let rules = FamilyRules::build(Family::V4, config, lists, &map, basis)?;
+        let rules6 = FamilyRules::build(Family::V6, config, lists6, &map, basis)?;
         let same_queues = |basis: &Basis<'_>| {
             basis.config.simple_queues == config.simple_queues
                 && basis.config.tree_queues == config.tree_queues
@@ -279,14 +245,12 @@ impl Snapshot {
                 (Arc::new(forest), Arc::new(queues))
             }
         };
-        let hooks = Hooks::of([&filter, &nat, &mangle]);
         let tracking = match config.tracking.enabled {
-            TrackingMode::Auto => !filter.is_empty() || !nat.is_empty() || !mangle.is_empty(),
+            TrackingMode::Auto => !rules.is_empty() || !rules6.is_empty(),
             TrackingMode::Yes => true,
             TrackingMode::No => false,
         };
-        let fasttracks = |rule: &tollway_config::dataplane::Rule| rule.action == Action::FasttrackConnection;
-        let mut rule_rows: Vec<RowId> = filter.rows().chain(nat.rows()).chain(mangle.rows()).collect();
+        let mut rule_rows: Vec<RowId> = rules.rows().chain(rules6.rows()).collect();
         rule_rows.sort_unstable();
         rule_rows.dedup();
         let mark_names = match basis.filter(|basis| basis.config.mark_names == config.mark_names) {
@@ -309,26 +273,17 @@ impl Snapshot {
             fib,
             fib6,
             addresses6,
-            lists,
             list_contents,
             rule_rows,
-            knows_marks: !mangle.is_empty() || filter.reads_connection_mark() || nat.reads_connection_mark(),
-            filter_resumes: mangle.is_empty()
-                || hooks.get(TableKind::Mangle, Hook::Postrouting).is_none() && !filter.reads_packet_mark(),
-            filter,
-            nat,
-            mangle,
+            knows_marks: rules.knows_marks() || rules6.knows_marks(),
+            rules,
+            rules6,
             mark_names,
-            hooks,
             static_neighbors,
             forest,
             queues,
             cache_epoch: generation,
-            has_fasttrack: config
-                .filter
-                .iter()
-                .chain(&config.mangle)
-                .any(|chain| chain.rules.iter().any(fasttracks)),
+            has_fasttrack: fasttracks(config),
         };
         if let Some(basis) = basis.filter(|basis| snapshot.decides_as(basis, config)) {
             snapshot.cache_epoch = basis.snapshot.cache_epoch;
@@ -343,7 +298,9 @@ impl Snapshot {
         // The change counters count changes of list contents too, but not of the numbers of lists.
         let mut rules = SnapshotPart::ALL.iter().filter(|part| **part != SnapshotPart::AddressLists);
         rules.all(|part| self.shares(*part, other))
-            && Arc::ptr_eq(&self.lists, &other.lists)
+            && Family::ALL
+                .iter()
+                .all(|family| Arc::ptr_eq(&self.rules(*family).lists, &other.rules(*family).lists))
             && self.interfaces == other.interfaces
             && self.ports == other.ports
             && self.vlans == other.vlans
@@ -367,44 +324,21 @@ impl Snapshot {
 
     /// Whether this snapshot and another one have a part in common.
     pub fn shares(&self, part: SnapshotPart, other: &Snapshot) -> bool {
+        let same_table =
+            |family: Family, kind: TableKind| self.rules(family).shares(kind, other.rules(family));
         match part {
             SnapshotPart::Routes => Arc::ptr_eq(&self.fib, &other.fib),
             SnapshotPart::Ipv6Routes => Arc::ptr_eq(&self.fib6, &other.fib6),
             SnapshotPart::AddressLists => Arc::ptr_eq(&self.list_contents, &other.list_contents),
-            SnapshotPart::Filter => Arc::ptr_eq(&self.filter, &other.filter),
-            SnapshotPart::Nat => Arc::ptr_eq(&self.nat, &other.nat),
-            SnapshotPart::Mangle => Arc::ptr_eq(&self.mangle, &other.mangle),
+            SnapshotPart::Filter => same_table(Family::V4, TableKind::Filter),
+            SnapshotPart::Nat => same_table(Family::V4, TableKind::Nat),
+            SnapshotPart::Mangle => same_table(Family::V4, TableKind::Mangle),
+            SnapshotPart::Ipv6Filter => same_table(Family::V6, TableKind::Filter),
+            SnapshotPart::Ipv6Nat => same_table(Family::V6, TableKind::Nat),
+            SnapshotPart::Ipv6Mangle => same_table(Family::V6, TableKind::Mangle),
             SnapshotPart::Queues => Arc::ptr_eq(&self.queues, &other.queues),
         }
     }
-}
-
-/// The chains of a table.
-fn chains(config: &DataplaneConfig, kind: TableKind) -> &[Chain] {
-    match kind {
-        TableKind::Filter => &config.filter,
-        TableKind::Nat => &config.nat,
-        TableKind::Mangle => &config.mangle,
-    }
-}
-
-/// Builds the address lists. If their names and order are the same as before, they keep their numbers, and rules need
-/// not be compiled again.
-fn build_lists(
-    config: &DataplaneConfig,
-    basis: Option<Basis<'_>>,
-) -> Result<(Arc<AddressLists>, Arc<Contents>), BuildError> {
-    let lists = &config.address_lists;
-    let Some(Basis { config: before, snapshot }) = basis else {
-        return Ok((Arc::new(AddressLists::named(lists)?), Arc::new(Contents::build(lists, None)?)));
-    };
-    if before.address_lists == *lists {
-        return Ok((Arc::clone(&snapshot.lists), Arc::clone(&snapshot.list_contents)));
-    }
-    let contents = Contents::build(lists, Some(&snapshot.list_contents))?;
-    let same_names = snapshot.lists.names().iter().eq(lists.iter().map(|list| &list.name));
-    let names = if same_names { Arc::clone(&snapshot.lists) } else { Arc::new(AddressLists::named(lists)?) };
-    Ok((names, Arc::new(contents)))
 }
 
 /// Builds the routes of a family. If interfaces and addresses have not changed, returns the former table, and the configured routes
@@ -461,6 +395,10 @@ fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
         filter,
         nat,
         mangle,
+        ipv6_address_lists,
+        ipv6_filter,
+        ipv6_nat,
+        ipv6_mangle,
         mark_names,
         queue_types,
         simple_queues,
@@ -476,6 +414,10 @@ fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
         || *filter != other.filter
         || *nat != other.nat
         || *mangle != other.mangle
+        || *ipv6_address_lists != other.ipv6_address_lists
+        || *ipv6_filter != other.ipv6_filter
+        || *ipv6_nat != other.ipv6_nat
+        || *ipv6_mangle != other.ipv6_mangle
         || *mark_names != other.mark_names
         || *queue_types != other.queue_types
         || *simple_queues != other.simple_queues

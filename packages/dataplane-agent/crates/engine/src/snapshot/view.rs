@@ -4,23 +4,45 @@ use std::sync::Arc;
 
 use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter};
 
+use super::rules::FamilyRules;
 use super::{Encapsulations, Interface, OwnAddress, Port, Snapshot};
 use crate::firewall::address_set::Contents;
 use crate::firewall::marks::MarkNames;
-use crate::firewall::rules::{AddressLists, Position, RuleTable, TableKind};
+use crate::firewall::rules::{Position, RuleTable, TableKind};
 use crate::ids::LinkId;
 use crate::ip::address_states::ConfiguredAddress;
 use crate::ip::fib::{Fib, Fib6, Lookup};
 use crate::ip::fragments::FragmentLimits;
+use crate::packet::family::Family;
 use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::forest::Context;
 use crate::qos::queues::{LeafLookup, LinkInterface};
 
 impl Snapshot {
-    /// The address lists, and their configured contents.
-    pub(crate) fn lists(&self) -> (&AddressLists, &Arc<Contents>) {
-        (&self.lists, &self.list_contents)
+    /// The rules of a family.
+    #[inline]
+    pub(crate) fn rules(&self, family: Family) -> &FamilyRules {
+        match family {
+            Family::V4 => &self.rules,
+            Family::V6 => &self.rules6,
+        }
+    }
+
+    /// The rules that packets like this one meet.
+    #[inline]
+    pub(crate) fn rules_for(&self, meta: &Meta) -> &FamilyRules {
+        self.rules(meta.family())
+    }
+
+    /// The configured contents of address lists.
+    pub(crate) fn list_contents(&self) -> &Arc<Contents> {
+        &self.list_contents
+    }
+
+    /// Whether a table has rules of either family.
+    pub(crate) fn has_rules(&self, table: impl Fn(&FamilyRules) -> &Arc<RuleTable>) -> bool {
+        Family::ALL.iter().any(|family| !table(self.rules(*family)).is_empty())
     }
 
     /// Generation given at build.
@@ -87,15 +109,24 @@ impl Snapshot {
         self.tracking
     }
 
-    /// Whether forwarding needs only a route: there is no connection tracking, no filter or mangle rule and no reverse
-    /// path check.
+    /// Whether forwarding IPv4 needs only a route: there is no connection tracking, no filter or mangle rule and no
+    /// reverse path check.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.tracking
-            && self.filter.is_empty()
-            && self.mangle.is_empty()
+        self.has_no_decisions(Family::V4)
             && self.settings.ip_forward
             && self.settings.rp_filter == RpFilter::No
+    }
+
+    /// Whether forwarding IPv6 needs only a route: there is no connection tracking and no filter or mangle rule.
+    #[inline]
+    pub(crate) fn is_plain_ipv6(&self) -> bool {
+        self.has_no_decisions(Family::V6) && self.settings.ipv6.forward
+    }
+
+    fn has_no_decisions(&self, family: Family) -> bool {
+        let rules = self.rules(family);
+        !self.tracking && rules.filter.is_empty() && rules.mangle.is_empty()
     }
 
     /// Whether packets of fasttracked connections skip rules and queues.
@@ -184,36 +215,25 @@ impl Snapshot {
         self.fib.source_for(destination)
     }
 
-    /// The rules of a table.
-    pub(super) fn table(&self, kind: TableKind) -> &Arc<RuleTable> {
-        match kind {
-            TableKind::Filter => &self.filter,
-            TableKind::Nat => &self.nat,
-            TableKind::Mangle => &self.mangle,
-        }
-    }
-
     /// Whether cached actions may depend on volume, time, DSCP or lists.
     pub(crate) fn has_limited_validity(&self) -> bool {
-        self.filter.has_limited_validity() || self.mangle.has_limited_validity() || self.queues.has_time()
+        let limited = |family: &Family| {
+            let rules = self.rules(*family);
+            rules.filter.has_limited_validity() || rules.mangle.has_limited_validity()
+        };
+        Family::ALL.iter().any(limited) || self.queues.has_time()
     }
 
     /// Whether marks of connections may change.
     #[inline]
     pub(crate) fn changes_marks(&self) -> bool {
-        !self.mangle.is_empty()
+        self.has_rules(|rules| &rules.mangle)
     }
 
-    /// Position at which evaluation of a table starts at a hook; `None` when it has no rules there.
-    #[inline]
-    pub(crate) fn start(&self, table: TableKind, hook: Hook) -> Option<&Position> {
-        self.hooks.get(table, hook)
-    }
-
-    /// [`Self::start`] for a packet: the tables hold rules of IPv4, which packets of IPv6 do not meet.
+    /// Position at which evaluation of a table starts at a hook for a packet; `None` when it has no rules there.
     #[inline]
     pub(crate) fn start_for(&self, meta: &Meta, table: TableKind, hook: Hook) -> Option<&Position> {
-        self.start(table, hook).filter(|_| !meta.is_ipv6())
+        self.rules_for(meta).start(table, hook)
     }
 
     /// The [`LeafLookup`] for a time, ns since 1970 UTC.

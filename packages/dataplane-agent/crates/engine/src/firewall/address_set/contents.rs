@@ -1,12 +1,13 @@
 //! Configured contents of address lists: disjoint prefixes in ascending order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use tollway_config::dataplane::AddressList;
+use tollway_config::dataplane::{AddressList, AddressRange};
 
 use crate::error::BuildError;
+use crate::packet::family::Family;
 use crate::packet::tuple::Addr;
 
 /// The lists of a configuration by name.
@@ -22,20 +23,44 @@ pub struct Entries {
 }
 
 impl Contents {
-    /// Compiles lists. Lists that are the same in `previous` are shared with it. Errors are an entry of two address
-    /// families or with its ends reversed, and a name that occurs twice.
-    pub fn build(lists: &[AddressList], previous: Option<&Self>) -> Result<Self, BuildError> {
+    /// Compiles lists of IPv4 and of IPv6; those of one name become one, as no address is of both families. Lists that
+    /// are the same in `previous` are shared with it.
+    ///
+    /// # Errors
+    /// For an entry of the other family or with its ends reversed, and a name that occurs twice in a family.
+    pub fn build(
+        v4: &[AddressList],
+        v6: &[AddressList],
+        previous: Option<&Self>,
+    ) -> Result<Self, BuildError> {
+        let mut by_name: BTreeMap<&str, Entries> = BTreeMap::new();
+        for (family, lists) in [(Family::V4, v4), (Family::V6, v6)] {
+            let mut names = HashSet::new();
+            for list in lists {
+                let other = list.entries.iter().find(|entry| Family::of(entry.from) != family);
+                if let Some(AddressRange { from, to }) = other {
+                    let (name, family) = (&list.name, family.name());
+                    return Err(refused(format!("address list {name}: {from}-{to} is no range of {family}")));
+                }
+                if !names.insert(list.name.as_str()) {
+                    return Err(refused(format!("address list {} occurs twice", list.name)));
+                }
+                let entries = Entries::build(list)?;
+                let known = by_name.entry(&list.name).or_default();
+                match family {
+                    Family::V4 => known.v4 = entries.v4,
+                    Family::V6 => known.v6 = entries.v6,
+                }
+            }
+        }
         let mut built = BTreeMap::new();
-        for list in lists {
-            let entries = Entries::build(list)?;
-            let before = previous.and_then(|previous| previous.list(&list.name));
+        for (name, entries) in by_name {
+            let before = previous.and_then(|previous| previous.list(name));
             let entries = match before.filter(|before| ***before == entries) {
                 Some(before) => Arc::clone(before),
                 None => Arc::new(entries),
             };
-            if built.insert(list.name.clone(), entries).is_some() {
-                return Err(refused(format!("address list {} occurs twice", list.name)));
-            }
+            built.insert(name.to_owned(), entries);
         }
         Ok(Self(built))
     }
@@ -170,7 +195,6 @@ fn merge<T: Ord + Copy>(ranges: &mut Vec<(T, T)>, next: impl Fn(T) -> Option<T>)
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tollway_config::dataplane::AddressRange;
 
     use super::*;
 
@@ -237,6 +261,11 @@ mod tests {
         assert!(v6.missing_in(&Entries::default()).eq([(Addr(0), 0)]));
         assert!(v6.contains(Addr(7)));
         assert!(Entries::build(&all("1.0.0.1", "1.0.0.0")).is_err());
-        assert!(Contents::build(&[all("::1", "::1"), all("::2", "::2")], None).is_err());
+        let (one, other) = (all("::1", "::1"), all("10.0.0.1", "10.0.0.2"));
+        assert!(Contents::build(&[], &[one.clone(), all("::2", "::2")], None).is_err());
+        assert!(Contents::build(std::slice::from_ref(&one), &[], None).is_err());
+        let both = Contents::build(std::slice::from_ref(&other), &[one], None).unwrap();
+        let entries = both.list("all").unwrap();
+        assert!(entries.contains(Addr(1)) && entries.contains(Addr::v4(0x0a00_0002)));
     }
 }

@@ -334,20 +334,18 @@ fn length_place(key: &SetKey) -> usize {
 #[derive(Debug, Default)]
 struct Changed {
     cells: ArrayVec<MembershipSlot, SLICE>,
-    /// IPv4 networks: first address and length.
-    networks: ArrayVec<(u32, u8), SLICE>,
+    /// Networks: first address and length.
+    networks: ArrayVec<(Addr, u8), SLICE>,
     any: bool,
 }
 
 impl Changed {
     fn note(&mut self, key: &SetKey) {
         self.any = true;
-        let noted = match key.address.as_v4() {
-            _ if key.is_host() => {
-                self.cells.try_push(MembershipSlot::of(u32::from(key.list), key.address)).is_ok()
-            }
-            Some(address) => self.networks.try_push((address, key.len)).is_ok(),
-            None => true,
+        let noted = if key.is_host() {
+            self.cells.try_push(MembershipSlot::of(u32::from(key.list), key.address)).is_ok()
+        } else {
+            self.networks.try_push((key.address, key.len)).is_ok()
         };
         debug_assert!(noted, "more than a slice has changed");
     }

@@ -27,7 +27,7 @@ fn configured(lists: &[Vec<(u32, u32)>]) -> (Vec<String>, Arc<Contents>) {
         })
         .collect();
     let names = lists.iter().map(|list| list.name.clone()).collect();
-    (names, Arc::new(Contents::build(&lists, None).unwrap()))
+    (names, Arc::new(Contents::build(&lists, &[], None).unwrap()))
 }
 
 /// First address, bits of the hosts part and family of a prefix.
@@ -133,7 +133,7 @@ fn who_asked_about_an_address_hears_of_its_coming_and_going() {
     let mut changed = |expected: (bool, bool)| {
         let hears = |address: Addr| {
             change_counters.list_changed_since(cell(address), stamp)
-                || change_counters.listed_network_changed_since(address.as_v4().unwrap(), stamp)
+                || change_counters.listed_network_changed_since(address, stamp)
         };
         assert_eq!((hears(address), hears(other)), expected);
         stamp = change_counters.count() as u32;

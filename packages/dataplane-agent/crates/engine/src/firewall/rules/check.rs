@@ -3,7 +3,9 @@
 
 use tollway_config::dataplane::ConnectionState;
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
+use tollway_wire::ipv6::ICMPV6;
 
+use super::address_intervals::AddressIntervals;
 use super::view::PacketView;
 
 /// Interface of packets that have none.
@@ -21,6 +23,8 @@ mod need {
     pub const TCP: u8 = 4;
     /// An ICMP type.
     pub const ICMP: u8 = 8;
+    /// IPv6 addresses.
+    pub const IP6: u8 = 16;
 }
 
 /// The bit of a state.
@@ -37,9 +41,9 @@ pub const fn state_bit(state: ConnectionState) -> u8 {
 /// A field by which rules may be distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
-    /// IPv4 source.
+    /// Source: an IPv4 address, or the number of an interval of IPv6 addresses.
     Source,
-    /// IPv4 destination.
+    /// Destination, likewise.
     Destination,
     /// Destination port.
     DestinationPort,
@@ -72,21 +76,24 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The values of a packet's fields.
+    /// The values of a packet's fields; `intervals` are those of the table.
     #[inline]
-    pub fn new(view: &PacketView) -> Self {
+    pub fn new(view: &PacketView, intervals: &AddressIntervals) -> Self {
         let tuple = &view.tuple;
-        let (src, dst) = (tuple.src.as_v4(), tuple.dst.as_v4());
-        let mut has = if src.is_some() && dst.is_some() { need::IP4 } else { 0 };
+        let (src, dst, mut has) = match (tuple.src.as_v4(), tuple.dst.as_v4()) {
+            (Some(src), Some(dst)) => (src, dst, need::IP4),
+            _ => (intervals.number(tuple.src.0), intervals.number(tuple.dst.0), need::IP6),
+        };
         has |= match tuple.protocol {
             TCP => need::PORTS | need::TCP,
             UDP => need::PORTS,
-            ICMP => need::ICMP,
+            ICMP if has == need::IP4 => need::ICMP,
+            ICMPV6 if has == need::IP6 => need::ICMP,
             _ => 0,
         };
         Self {
-            src: src.unwrap_or(0),
-            dst: dst.unwrap_or(0),
+            src,
+            dst,
             src_port: tuple.src_port,
             dst_port: tuple.dst_port,
             in_interface: view.in_interface.unwrap_or(NO_INTERFACE),
@@ -108,6 +115,26 @@ impl Fields {
             Field::In => u32::from(self.in_interface),
             Field::Out => u32::from(self.out_interface),
         }
+    }
+}
+
+/// A range of addresses as checks compare it: first and last.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum AddressNumbers {
+    /// IPv4 addresses.
+    V4(u32, u32),
+    /// Numbers of [`AddressIntervals`].
+    V6(u32, u32),
+}
+
+impl AddressNumbers {
+    const fn need(self) -> u8 {
+        if matches!(self, Self::V4(..)) { need::IP4 } else { need::IP6 }
+    }
+
+    const fn ends(self) -> (u32, u32) {
+        let (Self::V4(from, to) | Self::V6(from, to)) = self;
+        (from, to)
     }
 }
 
@@ -155,16 +182,18 @@ impl Default for Check {
 }
 
 impl Check {
-    /// The source address is in a range of IPv4 addresses. Like the methods below that return a value: returns `false`
-    /// if an earlier condition on the field is replaced.
-    pub fn source(&mut self, from: u32, to: u32) -> bool {
-        self.needs |= need::IP4;
+    /// The source address is in a range. Like the methods below that return a value: returns `false` if an earlier
+    /// condition on the field is replaced.
+    pub fn source(&mut self, range: AddressNumbers) -> bool {
+        self.needs |= range.need();
+        let (from, to) = range.ends();
         set(&mut self.src, &mut self.src_span, from, to.saturating_sub(from), u32::MAX)
     }
 
-    /// The destination address is in a range of IPv4 addresses.
-    pub fn destination(&mut self, from: u32, to: u32) -> bool {
-        self.needs |= need::IP4;
+    /// The destination address is in a range.
+    pub fn destination(&mut self, range: AddressNumbers) -> bool {
+        self.needs |= range.need();
+        let (from, to) = range.ends();
         set(&mut self.dst, &mut self.dst_span, from, to.saturating_sub(from), u32::MAX)
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::{Action, Chain, RowId};
 
 use super::action::{ActionScope, RuleAction};
+use super::address_intervals::AddressIntervals;
 use super::check::Check;
 use super::depends::Depends;
 use super::index::Index;
@@ -16,6 +17,7 @@ use super::table_kind::TableKind;
 use crate::error::BuildError;
 use crate::flow::nat::NatTarget;
 use crate::interface::InterfaceMap;
+use crate::packet::family::Family;
 use crate::packet::tuple::Addr;
 
 /// Maximum number of chains of a table.
@@ -77,23 +79,32 @@ pub struct RuleTable {
     pub(super) rules: Vec<Rule>,
     /// Chains by number.
     pub(super) chains: Vec<CompiledChain>,
+    /// Intervals of the rules' addresses.
+    pub(super) intervals: AddressIntervals,
     /// Address lists to which the rules refer.
     pub(super) lists: Arc<AddressLists>,
 }
 
 impl RuleTable {
-    /// Compiles the chains of a table. Errors name the rule: an action that the table or hook does not support, a jump
+    /// Compiles the chains of a table of a family. Errors name the rule: an address of the other family, an action that the table or hook does not support, a jump
     /// to a chain that does not exist, to a built-in chain, in a cycle or nested deeper than [`MAX_JUMP_DEPTH`], or a
     /// reference that does not resolve. Rules that are in the table `before` keep the state of their conditions, and
     /// chains with the same conditions share their index with it.
     pub fn compile(
+        family: Family,
         kind: TableKind,
         chains: &[Chain],
         lists: &Arc<AddressLists>,
         interfaces: &InterfaceMap,
         before: Option<&Self>,
     ) -> Result<Self, BuildError> {
-        let mut table = Self { rules: Vec::new(), chains: Vec::new(), lists: Arc::clone(lists) };
+        let mut table = Self {
+            rules: Vec::new(),
+            chains: Vec::new(),
+            intervals: AddressIntervals::of(chains),
+            lists: Arc::clone(lists),
+        };
+        let within = |chain, row| ActionScope { family, kind, chain, chains, lists, row };
         if chains.len() > MAX_CHAINS {
             let row = chains.iter().flat_map(|chain| &chain.rules).last().map(|rule| rule.row);
             return Err(BuildError {
@@ -111,9 +122,9 @@ impl RuleTable {
             let from = table.rules.len() as u32;
             let mut checks = Vec::with_capacity(chain.rules.len());
             for rule in &chain.rules {
-                rule.action.check(&ActionScope { kind, chain: &chain.name, chains, lists, row: rule.row })?;
-                let scope = CompileScope { interfaces, lists, row: rule.row };
-                let (rule, check) = compile_rule(rule, index as u32, &scope)?;
+                rule.action.check(&within(&chain.name, rule.row))?;
+                let scope = CompileScope { interfaces, lists, family, row: rule.row };
+                let (rule, check) = compile_rule(rule, index as u32, &scope, &table.intervals)?;
                 table.rules.push(rule);
                 checks.push(check);
             }
@@ -124,7 +135,7 @@ impl RuleTable {
             };
             table.chains.push(CompiledChain { name: chain.name.clone(), from, index });
         }
-        check_paths(kind, chains, lists)?;
+        check_paths(kind, chains, within)?;
         if let Some(before) = before {
             table.adopt(before);
         }
@@ -201,13 +212,14 @@ fn compile_rule(
     rule: &tollway_config::dataplane::Rule,
     chain: u32,
     scope: &CompileScope<'_>,
+    intervals: &AddressIntervals,
 ) -> Result<(Rule, Check), BuildError> {
     let mut matchers = Vec::with_capacity(rule.matchers.len());
     for matcher in &rule.matchers {
         matchers.push(Matcher::compile(matcher, scope)?);
     }
     matchers.sort_by_key(Matcher::order);
-    let (check, check_is_exact) = check_of(&matchers);
+    let (check, check_is_exact) = check_of(&matchers, intervals);
     let flow_const_matchers = matchers.partition_point(|matcher| matcher.order() < EvaluationOrder::List);
     let constant_matchers = matchers.partition_point(|matcher| matcher.order() <= EvaluationOrder::List);
     let rest = matchers.iter().skip(constant_matchers);
@@ -230,17 +242,22 @@ fn compile_rule(
 }
 
 /// The check of a rule's conditions, and whether it is equivalent to its flow-constant conditions.
-pub(super) fn check_of(matchers: &[Matcher]) -> (Check, bool) {
+pub(super) fn check_of(matchers: &[Matcher], intervals: &AddressIntervals) -> (Check, bool) {
     let mut check = Check::default();
     let mut is_exact = true;
     for matcher in matchers {
-        is_exact &= matcher.narrow(&mut check);
+        is_exact &= matcher.narrow(&mut check, intervals);
     }
     (check, is_exact)
 }
 
-/// Checks for cycles, too deep nesting, and actions that can be reached from a hook which does not support them.
-fn check_paths(kind: TableKind, chains: &[Chain], lists: &AddressLists) -> Result<(), BuildError> {
+/// Checks for cycles, too deep nesting, and actions that can be reached from a hook which does not support them. `within`
+/// gives the scope of a rule in a chain.
+fn check_paths<'a>(
+    kind: TableKind,
+    chains: &'a [Chain],
+    within: impl Fn(&'a str, RowId) -> ActionScope<'a>,
+) -> Result<(), BuildError> {
     let mut depths = vec![None; chains.len()];
     for index in 0..chains.len() {
         let mut path = Vec::new();
@@ -258,7 +275,7 @@ fn check_paths(kind: TableKind, chains: &[Chain], lists: &AddressLists) -> Resul
             }
             let Some(chain) = chains.get(index) else { continue };
             for rule in &chain.rules {
-                rule.action.check(&ActionScope { kind, chain: hook, chains, lists, row: rule.row })?;
+                rule.action.check(&within(hook, rule.row))?;
                 open.extend(rule.action.callee().map(|chain| chain as usize));
             }
         }

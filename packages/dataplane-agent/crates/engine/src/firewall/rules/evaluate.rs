@@ -27,7 +27,7 @@ impl RuleTable {
     }
 
     fn run(&self, view: &mut PacketView, mut position: Position, out: &mut Evaluation) {
-        let key = Fields::new(view);
+        let key = Fields::new(view, &self.intervals);
         loop {
             let Some(chain) = self.chains.get(usize::from(position.chain)) else { return };
             match self.run_chain(chain, &key, view, &mut position, out) {

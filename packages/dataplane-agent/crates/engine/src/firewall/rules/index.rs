@@ -330,21 +330,37 @@ fn longest(placed: &[Placed], intervals: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
     use proptest::prelude::*;
     use tollway_config::dataplane::{AddressRange, ConnectionState, Matcher, PortRange};
 
     use super::*;
+    use crate::firewall::rules::address_intervals::AddressIntervals;
     use crate::firewall::rules::compile::check_of;
     use crate::firewall::rules::matcher::CompileScope;
     use crate::firewall::rules::{AddressLists, PacketView, matcher};
     use crate::interface::InterfaceMap;
+    use crate::packet::family::Family;
     use crate::packet::tuple::{Addr, Tuple};
 
     fn range(from: u32, span: u32) -> AddressRange {
         let address = |value: u32| Ipv4Addr::from_bits(value).into();
         AddressRange { from: address(from), to: address(from.saturating_add(span)) }
+    }
+
+    /// Conditions of IPv4 as conditions of IPv6: the address is in the upper and the lower half.
+    fn of_ipv6(mut matcher: Matcher) -> Matcher {
+        if let Matcher::SrcAddress { range, .. } | Matcher::DstAddress { range, .. } = &mut matcher {
+            let wide =
+                |address: IpAddr| IpAddr::V6(Ipv6Addr::from_bits(widened(Addr::from(address).0 as u32)));
+            *range = AddressRange { from: wide(range.from), to: wide(range.to) };
+        }
+        matcher
+    }
+
+    fn widened(address: u32) -> u128 {
+        u128::from(address) << 96 | u128::from(address)
     }
 
     /// Conditions on few values, so that they overlap and nest.
@@ -381,11 +397,15 @@ mod tests {
     }
 
     fn check(matchers: &[Matcher]) -> Check {
+        check_in(Family::V4, matchers, &AddressIntervals::default())
+    }
+
+    fn check_in(family: Family, matchers: &[Matcher], intervals: &AddressIntervals) -> Check {
         let (interfaces, lists) = (InterfaceMap::default(), AddressLists::default());
-        let scope = CompileScope { interfaces: &interfaces, lists: &lists, row: 1 };
+        let scope = CompileScope { interfaces: &interfaces, lists: &lists, family, row: 1 };
         let compiled: Vec<_> =
             matchers.iter().map(|matcher| matcher::Matcher::compile(matcher, &scope).unwrap()).collect();
-        check_of(&compiled).0
+        check_of(&compiled, intervals).0
     }
 
     proptest! {
@@ -397,11 +417,27 @@ mod tests {
             rules in proptest::collection::vec(conditions(), 0..200),
             packets in proptest::collection::vec((view(), 0u32..200), 1..12),
             list in 1usize..30,
+            v6: bool,
         ) {
-            let checks: Vec<Check> = rules.iter().map(|rule| check(rule)).collect();
+            let family = if v6 { Family::V6 } else { Family::V4 };
+            let rules = rules.into_iter().map(|rule| if v6 { rule.into_iter().map(of_ipv6).collect() } else { rule });
+            let rules: Vec<Vec<Matcher>> = rules.collect();
+            let whole = |matchers: &Vec<Matcher>| tollway_config::dataplane::Rule {
+                row: 1,
+                matchers: matchers.clone(),
+                action: tollway_config::dataplane::Action::Accept,
+                log: None,
+            };
+            let chain = tollway_config::dataplane::Chain { name: "a".into(), rules: rules.iter().map(whole).collect() };
+            let intervals = AddressIntervals::of(&[chain]);
+            let checks: Vec<Check> = rules.iter().map(|rule| check_in(family, rule, &intervals)).collect();
             let index = Index::with_lists_of(&checks, list);
-            for (view, from) in packets {
-                let key = Fields::new(&view);
+            for (mut view, from) in packets {
+                if v6 {
+                    let tuple = &mut view.tuple;
+                    (tuple.src, tuple.dst) = (Addr(widened(tuple.src.0 as u32)), Addr(widened(tuple.dst.0 as u32)));
+                }
+                let key = Fields::new(&view, &intervals);
                 let scan = (0..).zip(&checks).skip(from as usize);
                 let expected: Vec<u32> =
                     scan.filter(|(_, check)| check.admits(&key)).map(|(rule, _)| rule).collect();

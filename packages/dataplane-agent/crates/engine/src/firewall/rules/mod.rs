@@ -5,6 +5,7 @@
 //! Nothing here has an effect on packets: verdict, log lines and the fasttrack mark are returned in an [`Evaluation`].
 
 mod action;
+mod address_intervals;
 mod check;
 mod compile;
 mod depends;

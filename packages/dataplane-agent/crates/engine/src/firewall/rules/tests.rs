@@ -1,6 +1,6 @@
 //! The compiled table against the reference, and what a configuration may not say.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -14,6 +14,7 @@ use super::reference::Reference;
 use super::*;
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
+use crate::packet::family::Family;
 use crate::packet::tuple::{Addr, Tuple};
 
 pub(super) fn interfaces() -> InterfaceMap {
@@ -42,6 +43,45 @@ pub(super) fn lists() -> Vec<AddressList> {
     ]
 }
 
+/// The lists, as those of a family.
+fn lists_of(family: Family) -> Vec<AddressList> {
+    let mut lists = lists();
+    if family == Family::V6 {
+        lists.iter_mut().flat_map(|list| &mut list.entries).for_each(widen);
+    }
+    lists
+}
+
+/// 10.0.0.*n* as an address of IPv6, in the order of *n*; the bits of *n* are in the network and in the host.
+fn widened(address: Addr) -> Addr {
+    let last = address.0 & 0xff;
+    Addr(0x2001_0db8 << 96 | last << 64 | last << 8)
+}
+
+fn widen(range: &mut AddressRange) {
+    let wide = |address: IpAddr| widened(address.into()).into();
+    *range = AddressRange { from: wide(range.from), to: wide(range.to) };
+}
+
+/// Rules of IPv4 as rules of IPv6.
+fn widen_rules(chains: &mut [Chain]) {
+    for matcher in chains.iter_mut().flat_map(|chain| &mut chain.rules).flat_map(|rule| &mut rule.matchers) {
+        match matcher {
+            Matcher::SrcAddress { range, .. } | Matcher::DstAddress { range, .. } => widen(range),
+            Matcher::Protocol { protocol: protocol @ 1, .. } => *protocol = 58,
+            _ => {}
+        }
+    }
+}
+
+fn widen_packet(view: &mut PacketView) {
+    let tuple = &mut view.tuple;
+    (tuple.src, tuple.dst) = (widened(tuple.src), widened(tuple.dst));
+    if tuple.protocol == 1 {
+        tuple.protocol = 58;
+    }
+}
+
 pub(super) fn rule(row: RowId, matchers: Vec<Matcher>, action: Action) -> Rule {
     Rule { row, matchers, action, log: None }
 }
@@ -51,8 +91,12 @@ pub(super) fn chain(name: &str, rules: Vec<Rule>) -> Chain {
 }
 
 pub(super) fn compile(kind: TableKind, chains: &[Chain]) -> Result<RuleTable, BuildError> {
-    let lists = Arc::new(AddressLists::build(&lists())?);
-    RuleTable::compile(kind, chains, &lists, &interfaces(), None)
+    compile_of(Family::V4, kind, chains)
+}
+
+fn compile_of(family: Family, kind: TableKind, chains: &[Chain]) -> Result<RuleTable, BuildError> {
+    let lists = Arc::new(AddressLists::build(&lists_of(family))?);
+    RuleTable::compile(family, kind, chains, &lists, &interfaces(), None)
 }
 
 pub(super) fn view() -> PacketView {
@@ -252,6 +296,44 @@ fn the_configuration_is_refused_with_the_row() {
 }
 
 #[test]
+fn rules_of_a_family_name_no_addresses_and_no_answers_of_the_other() {
+    let v4 = range(1, 2);
+    let mut v6 = v4;
+    widen(&mut v6);
+    let src = |range| Matcher::SrcAddress { range, negate: false };
+    let reject = |with| Action::Reject { with };
+    let cases = [
+        (TableKind::Filter, "forward", vec![src(v4)], Action::Accept, Family::V4),
+        (TableKind::Filter, "forward", vec![src(v6)], Action::Accept, Family::V6),
+        (TableKind::Filter, "forward", vec![], reject(RejectWith::IcmpHostProhibited), Family::V4),
+        (TableKind::Filter, "forward", vec![], reject(RejectWith::IcmpNoRoute), Family::V6),
+        (
+            TableKind::Nat,
+            "dstnat",
+            vec![],
+            Action::DstNat { to_addresses: Some(v4), to_ports: None },
+            Family::V4,
+        ),
+        (
+            TableKind::Nat,
+            "dstnat",
+            vec![],
+            Action::DstNat { to_addresses: Some(v6), to_ports: None },
+            Family::V6,
+        ),
+    ];
+    for (kind, name, matchers, action, of) in cases {
+        let chains = [chain(name, vec![rule(7, matchers, action)])];
+        for family in Family::ALL {
+            let compiled = compile_of(family, kind, &chains);
+            assert_eq!(compiled.as_ref().err().map(|error| error.row), (family != of).then_some(Some(7)));
+            let told = compiled.err().is_none_or(|error| error.message.contains(family.name()));
+            assert!(told, "{chains:?}");
+        }
+    }
+}
+
+#[test]
 fn the_deepest_allowed_nesting_works() {
     let mut chains = vec![chain("forward", vec![rule(1, vec![], Action::Jump { chain: 1 })])];
     for next in 2..=MAX_JUMP_DEPTH as u32 {
@@ -279,7 +361,7 @@ fn chains_whose_conditions_did_not_change_keep_their_index() {
         chain("user", vec![rule(3, vec![protocol(6)], Action::Accept)]),
     ];
     let build = |chains: &[Chain], before: Option<&RuleTable>| {
-        RuleTable::compile(TableKind::Filter, chains, &lists, &interfaces(), before).unwrap()
+        RuleTable::compile(Family::V4, TableKind::Filter, chains, &lists, &interfaces(), before).unwrap()
     };
     let before = build(&chains, None);
     chains[0].rules[1] = rule(2, vec![protocol(6)], Action::Accept);
@@ -336,6 +418,11 @@ pub(super) fn matchers() -> impl Strategy<Value = Matcher> {
         (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::PacketMark { mark, negate }),
         (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::ConnectionMark { mark, negate }),
         (0u8..3, any::<bool>()).prop_map(|(dscp, negate)| Matcher::Dscp { dscp, negate }),
+        (0u8..3, 0u8..2, any::<bool>()).prop_map(|(from, more, negate)| Matcher::HopLimit {
+            from,
+            to: from + more,
+            negate
+        }),
     ]
 }
 
@@ -435,6 +522,7 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
                     mark,
                     connection_mark,
                     dscp,
+                    hop_limit: icmp_code,
                     ..PacketView::default()
                 }
             },
@@ -526,13 +614,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(400)))]
     #[test]
     fn the_compiled_table_agrees_with_the_reference(
-        (kind, chains) in prop_oneof![Just(TableKind::Filter), Just(TableKind::Mangle)].prop_flat_map(|kind| {
+        v6: bool,
+        (kind, mut chains) in prop_oneof![Just(TableKind::Filter), Just(TableKind::Mangle)].prop_flat_map(|kind| {
             (Just(kind), prop_oneof![3 => tables(kind, 0..7), 1 => tables(kind, 30..120)])
         }),
-        packets in proptest::collection::vec(views(), 1..8),
+        mut packets in proptest::collection::vec(views(), 1..8),
     ) {
-        let table = compile(kind, &chains).unwrap();
-        let (lists, interfaces) = (lists(), interfaces());
+        let family = if v6 { Family::V6 } else { Family::V4 };
+        if v6 {
+            widen_rules(&mut chains);
+            packets.iter_mut().for_each(widen_packet);
+        }
+        let table = compile_of(family, kind, &chains).unwrap();
+        let (lists, interfaces) = (lists_of(family), interfaces());
         let reference = Reference { chains: &chains, lists: &lists, interfaces: &interfaces };
         for packet in &packets {
             let expected = reference.evaluate("forward", packet);

@@ -48,6 +48,8 @@ pub struct PacketView {
     pub dscp: u8,
     /// A rule has written the DSCP: it is not the received one.
     pub dscp_written: bool,
+    /// Hop limit, or time to live, as received.
+    pub hop_limit: u8,
     /// Length of the IP packet on the wire, bytes; of a super-frame that of its full segments.
     pub length: u32,
     /// Wire segments.
@@ -84,6 +86,7 @@ impl Default for PacketView {
             connection_mark: 0,
             dscp: 0,
             dscp_written: false,
+            hop_limit: 64,
             length: 0,
             segments: 1,
             wire_bytes: 0,

@@ -9,7 +9,7 @@ use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    if pass.snapshot.filter.is_empty() {
+    if !pass.snapshot.has_rules(|rules| &rules.filter) {
         return 0;
     }
     each_slow(pass, |snapshot, state, packet| {

@@ -383,7 +383,7 @@ fn rewrite(
     link: ([u8; 6], [u8; 6]),
 ) {
     if let Some(dscp) = new_dscp {
-        set_dscp(head.get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
+        set_dscp(meta.family(), head.get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
     }
     // Nearly all packets have their headers at fixed offsets, which need no further bounds checks.
     let plain = meta.l4 == 34 && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);

@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let bypass = pass.snapshot.fasttrack_bypasses();
-    if pass.snapshot.mangle.is_empty() && !bypass {
+    if !pass.snapshot.has_rules(|rules| &rules.mangle) && !bypass {
         return 0;
     }
     each_slow(pass, |snapshot, state, packet| {

@@ -9,12 +9,16 @@ use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    let Some(start) = pass.snapshot.start(TableKind::Mangle, Hook::Postrouting) else { return 0 };
+    if !pass.snapshot.has_rules(|rules| &rules.mangle) {
+        return 0;
+    }
     each_slow(pass, |snapshot, state, packet| {
-        let passes = packet.meta.is(flag::TO_ROUTER | flag::BYPASS) || packet.meta.is_ipv6();
-        if packet.meta.verdict != Verdict::Continue || passes {
+        if packet.meta.verdict != Verdict::Continue || packet.meta.is(flag::TO_ROUTER | flag::BYPASS) {
             return StageOutcome::Skip;
         }
+        let Some(start) = snapshot.start_for(&packet.meta, TableKind::Mangle, Hook::Postrouting) else {
+            return StageOutcome::Skip;
+        };
         change(snapshot, state, packet, start, Hook::Postrouting);
         StageOutcome::Next
     })

@@ -1,4 +1,4 @@
-//! `accept`, `drop`, `reject`, `jump`, `return`, `passthrough`.
+//! `accept`, `drop`, `jump`, `return`, `passthrough`.
 
 use super::{ActionScope, BuildError, ChainExit, Hit, ReferenceHit, RuleAction, RuleVerdict};
 

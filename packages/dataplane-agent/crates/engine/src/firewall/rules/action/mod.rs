@@ -10,6 +10,7 @@ mod exit;
 mod fasttrack;
 mod log;
 mod mark;
+mod reject;
 #[cfg(test)]
 mod sample;
 mod translate;
@@ -23,6 +24,7 @@ use super::table_kind::TableKind::{self, Filter, Mangle, Nat};
 use super::view::{PacketView, Side};
 use crate::error::BuildError;
 use crate::flow::nat::NatTarget;
+use crate::packet::family::Family;
 use crate::packet::tuple::Addr;
 
 /// The way in which evaluation leaves a chain.
@@ -38,6 +40,8 @@ pub(super) enum ChainExit {
 
 /// The rule whose action is checked, and the objects to which the action may refer.
 pub(super) struct ActionScope<'a> {
+    /// Family of the rule.
+    pub family: Family,
     /// Table of the rule.
     pub kind: TableKind,
     /// Name of its chain, or of a built-in chain from which it is reached.
@@ -167,7 +171,7 @@ actions! {
         sample::Sample { passthrough };
     "accept" Filter Nat Mangle: A::Accept => exit::Exit(RuleVerdict::Accept, Some(ChainExit::End));
     "drop" Filter: A::Drop => exit::Exit(RuleVerdict::Drop, Some(ChainExit::End));
-    "reject" Filter: A::Reject { with } => exit::Exit(RuleVerdict::Reject(with), Some(ChainExit::End));
+    "reject" Filter: A::Reject { with } => reject::Reject(with);
     "return" Filter Nat Mangle: A::Return => exit::Exit(RuleVerdict::Accept, Some(ChainExit::Return));
     "jump" Filter Nat Mangle: A::Jump { chain } => exit::Exit(RuleVerdict::Accept, Some(ChainExit::Call(chain)));
     "log" Filter Nat Mangle: A::Log => log::Log;

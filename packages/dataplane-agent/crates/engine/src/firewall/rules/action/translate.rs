@@ -3,7 +3,8 @@
 use tollway_config::dataplane::{AddressRange, PortRange};
 
 use super::{
-    ActionScope, Addr, BuildError, ChainExit, Hit, NatTarget, ReferenceHit, RowId, RuleAction, RuleVerdict,
+    ActionScope, Addr, BuildError, ChainExit, Family, Hit, NatTarget, ReferenceHit, RowId, RuleAction,
+    RuleVerdict,
 };
 
 /// The new address.
@@ -33,8 +34,9 @@ impl RuleAction for Translate {
             scope.ensure(from <= to, || format!("to-ports {from}-{to}: expected the lower port first"))?;
         }
         let To::Addresses(Some(AddressRange { from, to })) = self.to else { return Ok(()) };
-        scope.ensure(from.is_ipv4() == to.is_ipv4() && from <= to, || {
-            format!("to-addresses {from}-{to}: expected two addresses of one family in ascending order")
+        scope.ensure([from, to].map(Family::of) == [scope.family; 2] && from <= to, || {
+            let family = scope.family.name();
+            format!("to-addresses {from}-{to}: expected two {family} addresses in ascending order")
         })
     }
 

@@ -1,14 +1,14 @@
 //! `src-address`, `dst-address`.
 
-use std::net::IpAddr;
-
 use tollway_config::dataplane::{AddressRange, Matcher as M};
 
-use super::super::check::Check;
+use super::super::address_intervals::AddressIntervals;
+use super::super::check::{AddressNumbers, Check};
 use super::super::reference_input::{ReferenceInput, in_range};
 use super::super::{AddressLists, Depends, PacketView, Side};
 use super::{CompileScope, Condition};
 use crate::error::BuildError;
+use crate::packet::family::Family;
 use crate::packet::tuple::Addr;
 
 /// Matches an address in a range.
@@ -28,12 +28,12 @@ impl Address {
         negate: bool,
         scope: &CompileScope<'_>,
     ) -> Result<Self, BuildError> {
-        let one_family =
-            matches!((range.from, range.to), (IpAddr::V4(_), IpAddr::V4(_)) | (IpAddr::V6(_), IpAddr::V6(_)));
-        if !one_family || range.from > range.to {
+        if [range.from, range.to].map(Family::of) != [scope.family; 2] || range.from > range.to {
             return Err(scope.error(format!(
-                "address range {}-{}: expected two addresses of one family in ascending order",
-                range.from, range.to
+                "address range {}-{}: expected two {} addresses in ascending order",
+                range.from,
+                range.to,
+                scope.family.name()
             )));
         }
         Ok(Self { side, negate, from: range.from.into(), to: range.to.into() })
@@ -58,12 +58,15 @@ impl Condition for Address {
         (self.from <= address && address <= self.to) != self.negate
     }
 
-    fn narrow(&self, check: &mut Check) -> bool {
-        match (self.from.as_v4(), self.to.as_v4()) {
-            (Some(from), Some(to)) if !self.negate && self.side == Side::Source => check.source(from, to),
-            (Some(from), Some(to)) if !self.negate => check.destination(from, to),
-            _ => false,
+    fn narrow(&self, check: &mut Check, intervals: &AddressIntervals) -> bool {
+        if self.negate {
+            return false;
         }
+        let range = match (self.from.as_v4(), self.to.as_v4()) {
+            (Some(from), Some(to)) => AddressNumbers::V4(from, to),
+            _ => AddressNumbers::V6(intervals.number(self.from.0), intervals.number(self.to.0)),
+        };
+        if self.side == Side::Source { check.source(range) } else { check.destination(range) }
     }
 
     fn reference(matcher: &M, asked: &mut ReferenceInput<'_>) -> bool {

@@ -2,6 +2,7 @@
 
 use tollway_config::dataplane as config;
 
+use super::super::address_intervals::AddressIntervals;
 use super::super::check::{Check, state_bit};
 use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
@@ -32,7 +33,7 @@ impl Condition for ConnectionState {
         self.mask & state_bit(view.state) != 0
     }
 
-    fn narrow(&self, check: &mut Check) -> bool {
+    fn narrow(&self, check: &mut Check, _: &AddressIntervals) -> bool {
         check.states(self.mask);
         true
     }

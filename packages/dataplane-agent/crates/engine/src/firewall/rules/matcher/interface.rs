@@ -2,6 +2,7 @@
 
 use tollway_config::dataplane::{Matcher as M, RowId};
 
+use super::super::address_intervals::AddressIntervals;
 use super::super::check::Check;
 use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView, Side};
@@ -65,7 +66,7 @@ impl Condition for InterfaceSet {
         found != self.negate
     }
 
-    fn narrow(&self, check: &mut Check) -> bool {
+    fn narrow(&self, check: &mut Check, _: &AddressIntervals) -> bool {
         match self.single().filter(|_| !self.negate) {
             Some(index) if self.side == Side::Source => check.in_interface(index),
             Some(index) => check.out_interface(index),

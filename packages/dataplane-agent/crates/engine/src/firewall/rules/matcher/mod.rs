@@ -7,6 +7,7 @@ mod address_list;
 mod connection_bytes;
 mod connection_state;
 mod dscp;
+mod hop_limit;
 mod icmp_options;
 mod interface;
 mod limit;
@@ -25,6 +26,7 @@ mod time;
 
 use tollway_config::dataplane::{Matcher as M, RowId};
 
+use super::address_intervals::AddressIntervals;
 use super::check::Check;
 use super::depends::Depends;
 use super::list::AddressLists;
@@ -33,6 +35,7 @@ use super::validity::OutcomeValidity;
 use super::view::PacketView;
 use crate::error::BuildError;
 use crate::interface::InterfaceMap;
+use crate::packet::family::Family;
 
 pub use time::TimeOfDay;
 
@@ -42,6 +45,8 @@ pub struct CompileScope<'a> {
     pub interfaces: &'a InterfaceMap,
     /// Address lists.
     pub lists: &'a AddressLists,
+    /// Family of the rule.
+    pub family: Family,
     /// The rule, for errors.
     pub row: RowId,
 }
@@ -103,8 +108,9 @@ pub(super) trait Condition: Sized {
 
     /// Adds the requirements of the condition to the check by which the index of the chain preselects rules. Returns
     /// whether the check is equivalent to the condition as far as the flow decides it. A rule for which this holds for
-    /// all conditions does not evaluate its flow-constant ones for packets that the index admits.
-    fn narrow(&self, _check: &mut Check) -> bool {
+    /// all conditions does not evaluate its flow-constant ones for packets that the index admits. `intervals` are those
+    /// of the rules of the table.
+    fn narrow(&self, _check: &mut Check, _intervals: &AddressIntervals) -> bool {
         !Self::DEPENDS_ON.is_flow_const()
     }
 
@@ -194,9 +200,9 @@ macro_rules! matchers {
             }
 
             /// See [`Condition::narrow`].
-            pub(super) fn narrow(&self, check: &mut Check) -> bool {
+            pub(super) fn narrow(&self, check: &mut Check, intervals: &AddressIntervals) -> bool {
                 match self {
-                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.narrow(check),)*
+                    $($(#[cfg($cfg)])? Self::$variant(matcher) => matcher.narrow(check, intervals),)*
                 }
             }
 
@@ -274,6 +280,8 @@ matchers! {
         M::PacketMark { .. } | M::ConnectionMark { .. } => Mark(mark::Mark);
     "`dscp`."
         M::Dscp { .. } => Dscp(dscp::Dscp);
+    "`hop-limit`."
+        M::HopLimit { .. } => HopLimit(hop_limit::HopLimit);
     "`packet-size`."
         M::PacketSize { .. } => PacketSize(packet_size::PacketSize);
     "`connection-bytes`."

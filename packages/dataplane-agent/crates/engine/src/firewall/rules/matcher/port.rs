@@ -3,6 +3,7 @@
 use tollway_config::dataplane::{Matcher as M, PortRange};
 use tollway_wire::ipv4::{TCP, UDP};
 
+use super::super::address_intervals::AddressIntervals;
 use super::super::check::Check;
 use super::super::reference_input::{ReferenceInput, in_ports};
 use super::super::{AddressLists, Depends, PacketView, Side};
@@ -63,7 +64,7 @@ impl Condition for PortRanges {
     }
 
     /// Several ranges are covered by one check, from the lowest port to the highest.
-    fn narrow(&self, check: &mut Check) -> bool {
+    fn narrow(&self, check: &mut Check, _: &AddressIntervals) -> bool {
         check.needs_ports();
         let lowest = self.ranges.iter().map(|(from, _)| *from).min();
         let highest = self.ranges.iter().map(|(_, to)| *to).max();

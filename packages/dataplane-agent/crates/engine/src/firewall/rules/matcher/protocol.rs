@@ -2,6 +2,7 @@
 
 use tollway_config::dataplane::Matcher as M;
 
+use super::super::address_intervals::AddressIntervals;
 use super::super::check::Check;
 use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
@@ -29,7 +30,7 @@ impl Condition for Protocol {
         (view.tuple.protocol == self.protocol) != self.negate
     }
 
-    fn narrow(&self, check: &mut Check) -> bool {
+    fn narrow(&self, check: &mut Check, _: &AddressIntervals) -> bool {
         !self.negate && check.protocol(self.protocol)
     }
 

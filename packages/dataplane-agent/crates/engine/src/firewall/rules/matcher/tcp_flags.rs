@@ -4,6 +4,7 @@ use tollway_config::dataplane::Matcher as M;
 use tollway_wire::ipv4::TCP;
 use tollway_wire::tcp;
 
+use super::super::address_intervals::AddressIntervals;
 use super::super::check::Check;
 use super::super::reference_input::ReferenceInput;
 use super::super::{AddressLists, Depends, PacketView};
@@ -37,7 +38,7 @@ impl Condition for TcpFlags {
         view.tuple.protocol == TCP && (flags & self.set == self.set && flags & self.clear == 0) != self.negate
     }
 
-    fn narrow(&self, check: &mut Check) -> bool {
+    fn narrow(&self, check: &mut Check, _: &AddressIntervals) -> bool {
         check.needs_tcp();
         true
     }
