@@ -155,6 +155,17 @@ export type Action =
       'to-ports'?: PortRange | null;
     }
   | {
+      kind: 'netmap';
+      /**
+       * The prefix.
+       */
+      'to-addresses': AddressRange;
+      /**
+       * New ports.
+       */
+      'to-ports'?: PortRange | null;
+    }
+  | {
       kind: 'redirect';
       /**
        * New ports.
@@ -1459,8 +1470,8 @@ export interface DataplaneConfig {
    */
   interfaces: Interface[];
   /**
-   * `/ipv6/firewall/address-list`, grouped; matchers of IPv6 name a list by its index here. A list of `address_lists`
-   * with the same name is another list. Absent before format 6.
+   * `/ipv6/firewall/address-list`, grouped; matchers of IPv6 name a list by its index here. A list of
+   * `address_lists` with the same name is another list. Absent before format 6.
    */
   'ipv6-address-lists'?: AddressList[];
   /**

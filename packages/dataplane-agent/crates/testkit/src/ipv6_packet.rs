@@ -114,6 +114,12 @@ impl Ipv6Builder {
         self.checksum = Some(tcp::CHECKSUM);
         self
     }
+    /// Options of a TCP header, a multiple of 4 bytes.
+    pub fn tcp_options(mut self, bytes: &[u8]) -> Self {
+        self.transport.extend_from_slice(bytes);
+        self.transport[tcp::offset::DATA_OFFSET] = (self.transport.len() as u8) << 2;
+        self
+    }
     /// ICMPv6.
     pub fn icmp(mut self, icmp_type: u8, code: u8, rest: [u8; 4]) -> Self {
         self.ip.next_header = ipv6::ICMPV6;

@@ -33,6 +33,9 @@ pub const REDIRECT: u8 = 137;
 /// Multicast listener report of version 2 (RFC 3810).
 pub const LISTENER_REPORT_V2: u8 = 143;
 
+/// Offset of the checksum in a message.
+pub const CHECKSUM: usize = 2;
+
 /// Codes of [`UNREACHABLE`].
 pub mod unreachable {
     /// No route to the destination.

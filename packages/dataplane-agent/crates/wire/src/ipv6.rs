@@ -43,6 +43,12 @@ pub const fn is_link_local(address: u128) -> bool {
     address >> 118 == 0xfe80 >> 6
 }
 
+/// Whether an address is a unique local one (RFC 4193 §3.1).
+#[inline]
+pub const fn is_unique_local(address: u128) -> bool {
+    address >> 121 == 0xfc >> 1
+}
+
 /// Scope of a multicast address (RFC 7346 §2): 1 the interface, 2 the link.
 pub const fn multicast_scope(address: u128) -> u8 {
     (address >> 112) as u8 & 0xf
@@ -208,6 +214,7 @@ mod tests {
         assert!(is_link_local(own) && is_link_local(0xfebf << 112) && !is_link_local(0xfec0 << 112));
         assert_eq!(solicited_node(own), 0xff02_0000_0000_0000_0000_0001_ff9a_bcde);
         assert!(is_multicast(ALL_NODES) && !is_multicast(own));
+        assert!(is_unique_local(0xfd00 << 112) && is_unique_local(0xfc00 << 112) && !is_unique_local(own));
         assert_eq!((multicast_scope(ALL_ROUTERS), multicast_scope(0xff05 << 112)), (2, 5));
     }
 }

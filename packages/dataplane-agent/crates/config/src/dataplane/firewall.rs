@@ -413,6 +413,13 @@ pub enum Action {
         /// New ports.
         to_ports: Option<PortRange>,
     },
+    /// Source (`srcnat`) or destination (`dstnat`) := the address of a prefix with the same host bits.
+    Netmap {
+        /// The prefix.
+        to_addresses: AddressRange,
+        /// New ports.
+        to_ports: Option<PortRange>,
+    },
     /// Destination := the address of the incoming interface. `dstnat` only.
     Redirect {
         /// New ports.

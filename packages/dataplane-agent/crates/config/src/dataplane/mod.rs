@@ -72,8 +72,8 @@ pub struct DataplaneConfig {
     /// Absent before format 4.
     #[serde(default)]
     pub mangle: Vec<Chain>,
-    /// `/ipv6/firewall/address-list`, grouped; matchers of IPv6 name a list by its index here. A list of `address_lists`
-    /// with the same name is another list. Absent before format 6.
+    /// `/ipv6/firewall/address-list`, grouped; matchers of IPv6 name a list by its index here. A list of
+    /// `address_lists` with the same name is another list. Absent before format 6.
     #[serde(default)]
     pub ipv6_address_lists: Vec<AddressList>,
     /// `/ipv6/firewall/filter`, with the hooks of `filter`. Absent before format 6.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tollway_config::dataplane::ArpMode;
-use tollway_wire::{field, ipv4};
+use tollway_wire::{field, ipv4, ipv6};
 
 use super::{Engine, connection_share, purge};
 use crate::ids::NO_INTERFACE;
@@ -48,8 +48,9 @@ impl<F: Frame> Engine<F> {
             // Replies to connections that are masqueraded with an address that is gone would not arrive: they are
             // removed.
             let stays = |interface: &Interface| {
-                let kept = |own: &(u32, u8)| new.masquerades(interface.row, Addr::v4(own.0));
-                !interface.up || interface.addresses.iter().all(kept)
+                let v4 = interface.addresses.iter().map(|own| Addr::v4(own.0));
+                let v6 = interface.ipv6.iter().flat_map(|ipv6| &ipv6.addresses).map(|own| Addr(own.address));
+                !interface.up || v4.chain(v6).all(|own| new.masquerades(interface.row, own))
             };
             if !old.interfaces().iter().all(stays) {
                 state.table.begin_purge();
@@ -134,7 +135,7 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let meta = &mut packet.meta;
         let src = if meta.is_ipv6() {
-            meta.tuple.src
+            Addr(field::get128(head, usize::from(meta.l3) + ipv6::offset::SRC))
         } else {
             meta.untranslated_src = field::get32(head, usize::from(meta.l3) + ipv4::offset::SRC);
             Addr::v4(meta.untranslated_src)

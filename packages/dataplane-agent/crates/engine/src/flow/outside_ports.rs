@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tollway_config::dataplane::PortRange;
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
+use tollway_wire::ipv6::ICMPV6;
 
 use crate::packet::tuple::{Addr, Tuple, steer};
 
@@ -44,7 +45,7 @@ pub fn port_count(range: PortRange) -> u32 {
 /// A reply tuple with another outside port. For ICMP the identifier is set at both ends.
 pub fn with_port(reply: Tuple, port: u16) -> Tuple {
     match reply.protocol {
-        ICMP => Tuple { src_port: port, dst_port: port, ..reply },
+        ICMP | ICMPV6 => Tuple { src_port: port, dst_port: port, ..reply },
         _ => Tuple { dst_port: port, ..reply },
     }
 }
@@ -64,7 +65,7 @@ impl PortSpace {
     pub fn of(reply: &Tuple) -> Option<Self> {
         let peer_port = match reply.protocol {
             TCP | UDP => reply.src_port,
-            ICMP => 0,
+            ICMP | ICMPV6 => 0,
             _ => return None,
         };
         Some(Self { protocol: reply.protocol, outside: reply.dst, peer: Some((reply.src, peer_port)) })

@@ -10,11 +10,11 @@ use tollway_config::dataplane::ConnectionState;
 use crate::flow::nat::NatTarget;
 use crate::ids::{ConnRef, NO_INTERFACE, QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
-use crate::packet::tuple::{Addr, Tuple, steer};
+use crate::packet::tuple::{Tuple, steer};
 use crate::packet::verdict::Verdict;
 use crate::packet::{MAX_HANDOVERS, Meta, flag};
 use crate::pipeline::batch::Batch;
-use crate::pipeline::handover::{FlowHandover, FlowHandovers, Marks, NatTargetV4};
+use crate::pipeline::handover::{FlowHandover, FlowHandovers, HandedTarget, Marks};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -35,12 +35,6 @@ pub(super) fn hand_over_flow<F>(
     target: Option<NatTarget>,
 ) -> bool {
     let Some(conn) = state.table.tuples(reference) else { return false };
-    // Only IPv4 is handed over.
-    let (Some(_), Some(dst)) = (conn.original.src.as_v4(), conn.reply.src.as_v4()) else { return false };
-    let target = match target.as_ref().map(NatTargetV4::of) {
-        Some(None) => return false,
-        target => target.flatten(),
-    };
     let directory = &state.shared.directory;
     if meta.handovers >= MAX_HANDOVERS {
         return false;
@@ -53,8 +47,8 @@ pub(super) fn hand_over_flow<F>(
     }
     state.table.note_moved(reference);
     let mut flow = FlowHandover {
-        destination: (dst, conn.reply.src_port),
-        target,
+        destination: (conn.reply.src.into(), conn.reply.src_port),
+        target: target.map(HandedTarget::from),
         first: true,
         hook: meta.hook,
         out_interface: snapshot.interface(meta.out_interface).map_or(0, |interface| interface.row),
@@ -137,7 +131,7 @@ pub(super) fn apply_handover<F>(
     let undecided = state.table.hot(reference).is_some_and(|hot| !hot.status.source_bound());
     let (address, port) = flow.destination;
     let mut reply = conn.original.reversed();
-    (reply.src, reply.src_port) = (Addr::v4(address), port);
+    (reply.src, reply.src_port) = (address.into(), port);
     if undecided {
         let translated = Some(reply).filter(|reply| *reply != conn.original.reversed());
         state.table.bind_destination(reference, translated);

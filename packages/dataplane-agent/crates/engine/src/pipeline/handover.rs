@@ -33,17 +33,17 @@ pub(crate) struct QueueHandover {
 /// frame itself is as it was received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlowHandover {
-    /// Destination after translation: IPv4 in host order, and the port.
-    pub destination: (u32, u16),
+    /// Destination after translation: address and port.
+    pub destination: (AddressWords, u16),
     /// The source translation that the NAT rules ask for.
-    pub target: Option<NatTargetV4>,
+    pub target: Option<HandedTarget>,
     /// The packet is the first of the flow and moves it: if it does not arrive, the flow has not moved.
     pub first: bool,
     /// Hook of the last rules that were evaluated: input or forward.
     pub hook: Hook,
     /// Row of the out-interface; 0 for none.
     pub out_interface: RowId,
-    /// IPv4 address of the next hop, host order.
+    /// IPv4 address of the next hop, host order. That of IPv6 is looked up where it is needed.
     pub next_hop: u32,
     /// Marks that rules have set.
     pub marks: Marks,
@@ -56,34 +56,49 @@ pub(crate) struct FlowHandover {
 /// Flow hand-overs by index, each with the original tuple of the flow, which is its key in the directory.
 pub(crate) type FlowHandovers = Vec<(Tuple, FlowHandover)>;
 
-/// A [`NatTarget`] with IPv4 addresses, in host order.
+/// An address of either family in two words, which do not make the metadata of each packet longer by their alignment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NatTargetV4 {
-    addresses: Option<(u32, u32)>,
+pub(crate) struct AddressWords(u64, u64);
+
+impl From<Addr> for AddressWords {
+    fn from(address: Addr) -> Self {
+        Self((address.0 >> 64) as u64, address.0 as u64)
+    }
+}
+
+impl From<AddressWords> for Addr {
+    fn from(AddressWords(high, low): AddressWords) -> Self {
+        Self(u128::from(high) << 64 | u128::from(low))
+    }
+}
+
+/// A [`NatTarget`] between workers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HandedTarget {
+    addresses: Option<(AddressWords, AddressWords)>,
     ports: Option<PortRange>,
+    keeps_host: bool,
     randomise: bool,
     /// 0 for none.
     masquerade: RowId,
 }
 
-impl NatTargetV4 {
-    /// Returns `None` if the target has other than IPv4 addresses.
-    pub fn of(target: &NatTarget) -> Option<Self> {
-        let addresses = match target.addresses {
-            Some((from, to)) => Some((from.as_v4()?, to.as_v4()?)),
-            None => None,
-        };
-        let NatTarget { ports, randomise, masquerade, .. } = *target;
-        Some(Self { addresses, ports, randomise, masquerade: masquerade.unwrap_or(0) })
+impl From<NatTarget> for HandedTarget {
+    fn from(target: NatTarget) -> Self {
+        let NatTarget { addresses, keeps_host, ports, randomise, masquerade } = target;
+        let addresses = addresses.map(|(from, to)| (from.into(), to.into()));
+        Self { addresses, ports, keeps_host, randomise, masquerade: masquerade.unwrap_or(0) }
     }
+}
 
-    /// The target in the form that the NAT stages use.
-    pub fn target(self) -> NatTarget {
-        NatTarget {
-            addresses: self.addresses.map(|(from, to)| (Addr::v4(from), Addr::v4(to))),
-            ports: self.ports,
-            randomise: self.randomise,
-            masquerade: Some(self.masquerade).filter(|row| *row != 0),
+impl From<HandedTarget> for NatTarget {
+    fn from(target: HandedTarget) -> Self {
+        Self {
+            addresses: target.addresses.map(|(from, to)| (from.into(), to.into())),
+            keeps_host: target.keeps_host,
+            ports: target.ports,
+            randomise: target.randomise,
+            masquerade: Some(target.masquerade).filter(|row| *row != 0),
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Context;
 use crate::snapshot::{Interface, Snapshot};
 
-/// Forwards a packet by its route, where [`Snapshot::is_plain_ipv6`]. `parse` has found that its headers do not forbid it. If it cannot, changes nothing and
-/// returns the reason for which the packet takes the slow path.
+/// Forwards a packet by its route, where [`Snapshot::is_plain_ipv6`]. `parse` has found that its headers do not forbid
+/// it. If it cannot, changes nothing and returns the reason for which the packet takes the slow path.
 #[inline(never)]
 pub(crate) fn forward<F: Frame>(
     snapshot: &Snapshot,

@@ -12,12 +12,12 @@ use crate::packet::frame::{Frame, FrameSource, VnetState};
 use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, Packet, flag};
-use crate::pipeline::handover::{FlowHandover, FlowHandovers, NatTargetV4};
+use crate::pipeline::handover::{FlowHandover, FlowHandovers};
 use crate::pipeline::rules::{add_to_lists, view};
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::{flow_handover, log};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Interface, Snapshot};
 
 /// Runs the source (`SOURCE`) or the destination stage. `SOURCE` is a const parameter, so that each stage is compiled
 /// separately.
@@ -140,7 +140,9 @@ fn head<F: Frame>(packet: &Packet<F>) -> &[u8] {
 #[cold]
 fn is_redirect_of_translated(meta: &Meta, status: Status) -> bool {
     let open = !status.source_bound() && !status.confirmed();
-    meta.tcp_flags_or_icmp_type == icmp::REDIRECT && (open || status.srcnat() || status.dstnat())
+    // Those of ICMPv6 are messages of the link, which are not tracked.
+    let is_redirect = meta.tcp_flags_or_icmp_type == icmp::REDIRECT && !meta.is_ipv6();
+    is_redirect && (open || status.srcnat() || status.dstnat())
 }
 
 /// Evaluates the rules of chain dstnat, and binds the connection to the result.
@@ -152,15 +154,12 @@ fn bind_by_rules<F: Frame>(
 ) -> Result<(), DropReason> {
     let Packet { meta, vnet, .. } = packet;
     let mut target = None;
-    if let Some(start) = snapshot
-        .start_for(meta, TableKind::Nat, Hook::Prerouting)
-        .filter(|_| meta.origin == Origin::Port && !meta.is_ipv6())
+    if let Some(start) =
+        snapshot.start_for(meta, TableKind::Nat, Hook::Prerouting).filter(|_| meta.origin == Origin::Port)
         && let Some(rule) = deciding_rule(snapshot, state, meta, vnet, head(packet), start, Hook::Prerouting)
     {
         let interface = snapshot.interface(meta.in_interface);
-        let own = interface
-            .and_then(|interface| interface.address_for(meta.tuple.src.as_v4().unwrap_or(0)))
-            .map(Addr::v4);
+        let own = interface.and_then(|interface| own_address(state, interface, meta.tuple.src));
         target = rule.nat_target(interface.map_or(0, |interface| interface.row), own);
         if target.is_none() {
             return Err(DropReason::NatNoAddress);
@@ -185,7 +184,7 @@ fn decide_source<F: Frame>(
 ) -> Result<bool, DropReason> {
     let mut target = None;
     match flow {
-        Some(flow) => target = flow.target.map(NatTargetV4::target),
+        Some(flow) => target = flow.target.map(NatTarget::from),
         None => ask_srcnat(snapshot, state, packet, &mut target)?,
     }
     match bind_source_of(state, reference, target.as_ref(), flow.is_some())? {
@@ -210,6 +209,15 @@ fn has_out_interface(meta: &Meta) -> bool {
     !matches!(meta.hook, Hook::Input) && !meta.is(flag::TO_ROUTER | flag::ICMP_ERROR)
 }
 
+/// Address of the router on an interface for packets to or from a peer; of IPv6 one that may be used.
+fn own_address<F>(state: &WorkerState<F>, interface: &Interface, peer: Addr) -> Option<Addr> {
+    if let Some(peer) = peer.as_v4() {
+        return interface.address_for(peer).map(Addr::v4);
+    }
+    let usable = |own: u128| state.shared.address_states.is_usable((interface.row, Addr(own)));
+    interface.ipv6.as_ref()?.address_for(peer.0, usable).map(Addr)
+}
+
 /// Evaluates the rules of chain srcnat, and writes their translation into `target`. Returned as part of the result it
 /// would be copied once more.
 #[inline(always)]
@@ -221,11 +229,9 @@ fn ask_srcnat<F: Frame>(
 ) -> Result<(), DropReason> {
     let Packet { meta, vnet, .. } = packet;
     // The sender has no address yet (DHCP): no rule may translate it.
-    let unspecified = meta.tuple.src.as_v4() == Some(0);
+    let unspecified = [Addr::v4(0), Addr(0)].contains(&meta.tuple.src);
     let asks = meta.hook != Hook::Input && !meta.is(flag::TO_ROUTER) && !unspecified;
-    let Some(start) =
-        snapshot.start_for(meta, TableKind::Nat, Hook::Postrouting).filter(|_| asks && !meta.is_ipv6())
-    else {
+    let Some(start) = snapshot.start_for(meta, TableKind::Nat, Hook::Postrouting).filter(|_| asks) else {
         return Ok(());
     };
     let Some(rule) = deciding_rule(snapshot, state, meta, vnet, head(packet), start, Hook::Postrouting)
@@ -233,7 +239,8 @@ fn ask_srcnat<F: Frame>(
         return Ok(());
     };
     let interface = snapshot.interface(meta.out_interface);
-    let own = interface.and_then(|interface| interface.address_for(meta.next_hop)).map(Addr::v4);
+    let peer = if meta.is_ipv6() { meta.tuple.dst } else { Addr::v4(meta.next_hop) };
+    let own = interface.and_then(|interface| own_address(state, interface, peer));
     *target = rule.nat_target(interface.map_or(0, |interface| interface.row), own);
     if target.is_some() { Ok(()) } else { Err(DropReason::NatNoAddress) }
 }

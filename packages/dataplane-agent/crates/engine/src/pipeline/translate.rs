@@ -2,10 +2,11 @@
 
 use tollway_wire::ipv4;
 
-use crate::flow::nat::{Manip, PlainRewrite, Rewrite, icmp_error, ident};
+use crate::flow::conntrack::Tuples;
+use crate::flow::nat::{Ipv6Rewrite, Manip, PlainRewrite, Rewrite, icmp_error, icmpv6_error, ident};
 use crate::packet::frame::Frame;
 use crate::packet::verdict::DropReason;
-use crate::packet::{Packet, flag};
+use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::state::WorkerState;
 
 /// Translates the headers of a packet, if its connection is translated. `fragmented`: the packet will leave in
@@ -26,7 +27,9 @@ pub(crate) fn translate<F: Frame>(
     let head = frame.head_mut();
     let end = end.min(head.len());
     let l3 = head.get_mut(usize::from(meta.l3)..end).ok_or(DropReason::BadIpHeader)?;
-    let done = if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
+    let done = if meta.is_ipv6() {
+        translate_ipv6(l3, meta, &conn, packet.vnet.needs_csum)
+    } else if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
         icmp_error::translate(l3, &conn, meta.direction, Manip::Destination)
             && icmp_error::translate(l3, &conn, meta.direction, Manip::Source)
     } else {
@@ -36,6 +39,17 @@ pub(crate) fn translate<F: Frame>(
         Rewrite::both(&conn, meta.direction).apply(l3, packet.vnet.needs_csum)
     };
     if done { Ok(()) } else { Err(DropReason::BadIpHeader) }
+}
+
+/// Translates a packet of IPv6, from its header on.
+fn translate_ipv6(l3: &mut [u8], meta: &Meta, conn: &Tuples, needs_csum: bool) -> bool {
+    if meta.is(flag::ICMP_ERROR) && !meta.is(flag::LATER_FRAGMENT) {
+        return icmpv6_error::translate(l3, conn, meta.direction, Manip::Destination)
+            && icmpv6_error::translate(l3, conn, meta.direction, Manip::Source);
+    }
+    let l4 = usize::from(meta.l4.saturating_sub(meta.l3));
+    let l4 = (!meta.is(flag::LATER_FRAGMENT)).then_some(l4);
+    Ipv6Rewrite::between(conn.tuple(meta.direction), &conn.target(meta.direction)).apply(l3, l4, needs_csum)
 }
 
 /// Translates a TCP or UDP packet that is no fragment and has its headers at fixed offsets, as nearly all packets have.

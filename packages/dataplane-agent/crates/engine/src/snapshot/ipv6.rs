@@ -43,7 +43,7 @@ impl InterfaceIpv6 {
     }
 
     /// Own address for packets to a destination that `usable` allows: one of the same scope, of the same network if there
-    /// is one (RFC 6724 §5, rules 2 and 8).
+    /// is one, else one that is unique local (RFC 4193) as the destination is or is not (RFC 6724 §5, rules 2, 8 and 6).
     pub fn address_for(&self, destination: u128, usable: impl Fn(u128) -> bool) -> Option<u128> {
         let on_link = ipv6::is_link_local(destination)
             || ipv6::is_multicast(destination) && ipv6::multicast_scope(destination) <= 2;
@@ -54,7 +54,10 @@ impl InterfaceIpv6 {
         };
         let same_network =
             |own: &&OwnAddress| own.address.masked(own.prefix_len) == destination.masked(own.prefix_len);
-        of_scope().find(same_network).or_else(|| of_scope().next()).map(|own| own.address)
+        let same_label =
+            |own: &&OwnAddress| ipv6::is_unique_local(own.address) == ipv6::is_unique_local(destination);
+        let own = of_scope().find(same_network).or_else(|| of_scope().find(same_label));
+        own.or_else(|| of_scope().next()).map(|own| own.address)
     }
 
     /// Whether the router belongs to a group on this interface: all nodes, all routers, and the solicited-node groups of

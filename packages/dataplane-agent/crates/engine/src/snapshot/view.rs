@@ -11,7 +11,7 @@ use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::{Position, RuleTable, TableKind};
 use crate::ids::LinkId;
 use crate::ip::address_states::ConfiguredAddress;
-use crate::ip::fib::{Fib, Fib6, Lookup};
+use crate::ip::fib::{Fib, Fib6, Lookup, Lookup6};
 use crate::ip::fragments::FragmentLimits;
 use crate::packet::family::Family;
 use crate::packet::tuple::Addr;
@@ -193,8 +193,13 @@ impl Snapshot {
 
     /// Whether connections may be masqueraded with this address of an interface row.
     pub(crate) fn masquerades(&self, row: RowId, address: Addr) -> bool {
-        let own = address.as_v4().unwrap_or(0);
-        self.interface_of(row).is_some_and(|interface| interface.up && interface.has_address(own))
+        self.interface_of(row).is_some_and(|interface| {
+            let has_address = match address.as_v4() {
+                Some(own) => interface.has_address(own),
+                None => interface.ipv6.as_ref().is_some_and(|ipv6| ipv6.has_address(address.0)),
+            };
+            interface.up && has_address
+        })
     }
 
     /// Whether an address is the limited broadcast address or that of a connected network.
@@ -207,6 +212,16 @@ impl Snapshot {
         match self.fib.lookup(address) {
             Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
             Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => None,
+        }
+    }
+
+    /// [`Self::egress_interface`] for an address of IPv6.
+    pub(crate) fn ipv6_egress_interface(&self, address: u128) -> Option<u16> {
+        match self.fib6.lookup(address) {
+            Lookup6::Connected { interface } | Lookup6::Via { interface, .. } => Some(interface),
+            Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::Discard(_) | Lookup6::NoRoute => {
+                None
+            }
         }
     }
 

@@ -86,7 +86,8 @@ pub struct RuleTable {
 }
 
 impl RuleTable {
-    /// Compiles the chains of a table of a family. Errors name the rule: an address of the other family, an action that the table or hook does not support, a jump
+    /// Compiles the chains of a table of a family. Errors name the rule: an address of the other family, an action that
+    /// the table or hook does not support, a jump
     /// to a chain that does not exist, to a built-in chain, in a cycle or nested deeper than [`MAX_JUMP_DEPTH`], or a
     /// reference that does not resolve. Rules that are in the table `before` keep the state of their conditions, and
     /// chains with the same conditions share their index with it.

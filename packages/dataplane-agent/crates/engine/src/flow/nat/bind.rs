@@ -2,7 +2,7 @@
 
 use tollway_config::dataplane::{PortRange, RowId};
 
-use super::{ICMP, TCP, UDP};
+use super::{ICMP, ICMPV6, TCP, UDP};
 use crate::flow::conntrack::{ConnectionTable, Tuples};
 use crate::flow::outside_ports::{self, PortSpace, SharedFreePorts, with_port};
 use crate::ids::ConnRef;
@@ -13,6 +13,8 @@ use crate::packet::tuple::{Addr, Tuple, steer};
 pub struct NatTarget {
     /// First and last allowed address; `None` keeps the address.
     pub addresses: Option<(Addr, Addr)>,
+    /// The addresses are those of a prefix, the host bits of which stay as they are (`netmap`).
+    pub keeps_host: bool,
     /// Allowed ports; `None` keeps the port if it can be kept.
     pub ports: Option<PortRange>,
     /// Choose the port at random.
@@ -22,9 +24,12 @@ pub struct NatTarget {
 }
 
 impl NatTarget {
-    /// Address for a `client`: the same one for all its flows (RFC 4787 REQ-2).
-    fn address(&self, client: Addr) -> Option<Addr> {
+    /// Address instead of `end`, for a `client`: the same one for all its flows (RFC 4787 REQ-2).
+    fn address(&self, client: Addr, end: Addr) -> Option<Addr> {
         let (from, to) = self.addresses?;
+        if self.keeps_host {
+            return Some(Addr(from.0 | end.0 & (from.0 ^ to.0)));
+        }
         let count = to.0.saturating_sub(from.0).saturating_add(1);
         let spread = u128::from(client.fold().wrapping_mul(0x9e37_79b1));
         Some(Addr(from.0 + spread % count))
@@ -82,7 +87,7 @@ pub fn bind_destination(
         return Ok(());
     };
     let Tuples { original, mut reply } = table.tuples(reference).ok_or(BindError::Gone)?;
-    if let Some(address) = target.address(original.src) {
+    if let Some(address) = target.address(original.src, original.dst) {
         reply.src = address;
     }
     if let (Some(range), TCP | UDP) = (target.ports, original.protocol)
@@ -140,7 +145,7 @@ pub fn bind_source(
     let conn = table.tuples(reference).ok_or(BindError::Gone)?;
     let original = conn.original;
     let mut base = conn.reply;
-    if let Some(address) = target.and_then(|target| target.address(original.src)) {
+    if let Some(address) = target.and_then(|target| target.address(original.src, original.src)) {
         base.dst = address;
     }
     match choose(table, reference, base, target, context).ok_or(BindError::NoPort)? {
@@ -184,7 +189,7 @@ fn choose(
         }
         (TCP | UDP, Some(target)) => (outside_ports::port_class(port), !target.randomise),
         (TCP | UDP, None) => (outside_ports::port_class(port), true),
-        (ICMP, _) => (PortRange { from: 0, to: u16::MAX }, true),
+        (ICMP | ICMPV6, _) => (PortRange { from: 0, to: u16::MAX }, true),
         _ if home(&base) => return free(table, &base).then_some(Choice::Here(base)),
         _ => return Some(Choice::OtherWorker(steer(&base, workers))),
     };

@@ -35,7 +35,14 @@ fn classify<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mu
         meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
         return;
     }
-    let src = if meta.untranslated_src == 0 { meta.tuple.src } else { Addr::v4(meta.untranslated_src) };
+    let src = if meta.untranslated_src != 0 {
+        Addr::v4(meta.untranslated_src)
+    } else if meta.is_ipv6() && meta.is(flag::TRANSLATED) {
+        let translation = meta.conn.and_then(|conn| state.table.translation(conn, meta.direction));
+        translation.map_or(meta.tuple.src, |(received, _)| received.src)
+    } else {
+        meta.tuple.src
+    };
     let (classes, holds_ns) = snapshot.queues.path_classes_for(src, meta.tuple.dst, &context, state.utc_ns());
     meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
     meta.untranslated_src = src.as_v4().unwrap_or(0);

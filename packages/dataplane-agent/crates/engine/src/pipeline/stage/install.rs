@@ -5,7 +5,7 @@ use tollway_wire::{ipv4, tcp};
 
 use crate::flow::actions::FlowAction;
 use crate::flow::conntrack::{CachedAction, action_flag};
-use crate::flow::nat::Rewrite;
+use crate::flow::nat::{Ipv6Rewrite, Rewrite};
 use crate::flow::paths::ROOT;
 use crate::ids::{NO_INTERFACE, NONE};
 use crate::packet::frame::{Frame, FrameSource};
@@ -195,8 +195,11 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if meta.is(flag::TRANSLATED) {
         match state.table.keys(reference, meta.direction) {
             Some((key, other)) => Rewrite::of_keys(key, other, meta.direction).fill(&mut cached),
-            // Gone, or of IPv6, which is not translated.
-            None => return Err(SlowReason::NewConnection),
+            None => {
+                let translation = state.table.translation(reference, meta.direction);
+                let (from, to) = translation.ok_or(SlowReason::NewConnection)?;
+                Ipv6Rewrite::between(&from, &to).fill(&mut cached);
+            }
         }
     }
     let installed = match cached_validity::validity_of(state, meta) {

@@ -159,7 +159,12 @@ fn replace_masqueraded<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, flow:
 
 /// Whether packets to an address leave by an interface other than that of `row`.
 fn leaves_by_another(snapshot: &Snapshot, row: RowId, address: Addr) -> bool {
-    let Some(address) = address.as_v4().filter(|address| !is_group(*address)) else { return false };
-    let out = snapshot.egress_interface(address).and_then(|interface| snapshot.interface(interface));
+    let egress = match address.as_v4() {
+        Some(v4) if is_group(v4) => None,
+        Some(v4) => snapshot.egress_interface(v4),
+        None if ipv6::is_multicast(address.0) || ipv6::is_link_local(address.0) => None,
+        None => snapshot.ipv6_egress_interface(address.0),
+    };
+    let out = egress.and_then(|interface| snapshot.interface(interface));
     out.is_some_and(|out| out.row != row && out.up)
 }

@@ -198,6 +198,8 @@ actions! {
         translate::Translate { to: translate::To::Addresses(to_addresses), to_ports, randomise_ports };
     "dst-nat" Nat "dstnat": A::DstNat { to_addresses, to_ports } =>
         translate::Translate { to: translate::To::Addresses(to_addresses), to_ports, randomise_ports: false };
+    "netmap" Nat: A::Netmap { to_addresses, to_ports } =>
+        translate::Translate { to: translate::To::Prefix(to_addresses), to_ports, randomise_ports: false };
     "redirect" Nat "dstnat": A::Redirect { to_ports } =>
         translate::Translate { to: translate::To::Redirect, to_ports, randomise_ports: false };
 }

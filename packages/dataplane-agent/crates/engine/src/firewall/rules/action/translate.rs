@@ -1,4 +1,4 @@
-//! `masquerade`, `src-nat`, `dst-nat`, `redirect`.
+//! `masquerade`, `src-nat`, `dst-nat`, `netmap`, `redirect`.
 
 use tollway_config::dataplane::{AddressRange, PortRange};
 
@@ -16,6 +16,8 @@ pub(super) enum To {
     Redirect,
     /// One of these addresses; `None` keeps the address.
     Addresses(Option<AddressRange>),
+    /// The address of this prefix with the same host bits.
+    Prefix(AddressRange),
 }
 
 /// Decides on the translation of the connection.
@@ -33,10 +35,21 @@ impl RuleAction for Translate {
         if let Some(PortRange { from, to }) = self.to_ports {
             scope.ensure(from <= to, || format!("to-ports {from}-{to}: expected the lower port first"))?;
         }
-        let To::Addresses(Some(AddressRange { from, to })) = self.to else { return Ok(()) };
+        let (To::Addresses(Some(AddressRange { from, to })) | To::Prefix(AddressRange { from, to })) =
+            self.to
+        else {
+            return Ok(());
+        };
         scope.ensure([from, to].map(Family::of) == [scope.family; 2] && from <= to, || {
             let family = scope.family.name();
             format!("to-addresses {from}-{to}: expected two {family} addresses in ascending order")
+        })?;
+        // The bits in which the ends differ are the last ones, 0 in the first address and 1 in the last.
+        let (first, last) = (Addr::from(from).0, Addr::from(to).0);
+        let hosts = first ^ last;
+        let is_prefix = hosts & hosts.wrapping_add(1) == 0 && first & hosts == 0;
+        scope.ensure(!matches!(self.to, To::Prefix(_)) || is_prefix, || {
+            format!("to-addresses {from}-{to}: expected a prefix")
         })
     }
 
@@ -44,10 +57,12 @@ impl RuleAction for Translate {
     fn nat_target(&self, interface: RowId, own: Option<Addr>) -> Option<NatTarget> {
         let addresses = match self.to {
             To::Masquerade | To::Redirect => Some((own?, own?)),
+            To::Prefix(range) => Some((Addr::from(range.from), Addr::from(range.to))),
             To::Addresses(range) => range.map(|range| (Addr::from(range.from), Addr::from(range.to))),
         };
         Some(NatTarget {
             addresses,
+            keeps_host: matches!(self.to, To::Prefix(_)),
             ports: self.to_ports,
             randomise: self.randomise_ports,
             masquerade: (self.to == To::Masquerade).then_some(interface),

@@ -336,6 +336,13 @@ impl ConnectionTable {
         Some((self.tuple(reference.slot, direction), other.reversed()))
     }
 
+    /// [`Self::translation`] of the packets of an entry.
+    #[inline]
+    pub(crate) fn translation_at(&self, index: EntryIndex) -> (Tuple, Tuple) {
+        let (slot, direction) = (index >> 1, Self::direction_of(index));
+        (self.tuple(slot, direction), self.tuple(slot, direction.reverse()).reversed())
+    }
+
     /// Both tuples of a connection.
     #[inline(always)]
     pub(in crate::flow::conntrack) fn tuples_of(&self, slot: u32) -> Tuples {

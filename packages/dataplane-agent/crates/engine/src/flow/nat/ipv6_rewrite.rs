@@ -1,0 +1,113 @@
+//! Rewrites the headers of an IPv6 packet. IPv6 has no header checksum; those of TCP, UDP and ICMPv6 contain the
+//! addresses (RFC 8200 §8.1).
+
+use tollway_wire::checksum::Delta;
+use tollway_wire::{field, ipv6};
+
+use super::{ICMPV6, TCP, UDP, ipv6_checksum_offset};
+use crate::flow::conntrack::{CachedAction, action_flag};
+use crate::packet::tuple::{Addr, Tuple};
+
+/// New addresses and ports for packets of one direction, with the change of the transport checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6Rewrite {
+    protocol: u8,
+    /// New addresses; `None` for those that stay.
+    src: Option<Addr>,
+    dst: Option<Addr>,
+    /// New ports, or the new identifier of ICMPv6 twice.
+    ports: (u16, u16),
+    ports_change: bool,
+    /// Change of a complete L4 checksum.
+    l4: Delta,
+    /// Change of a partial one, which covers the pseudo-header alone.
+    pseudo: Delta,
+}
+
+impl Ipv6Rewrite {
+    /// The translation of packets that arrive with the tuple `from` and leave with `to`.
+    #[inline]
+    pub fn between(from: &Tuple, to: &Tuple) -> Self {
+        let mut rewrite = Self::with_deltas(from, to, Delta::NONE, Delta::NONE);
+        let addresses = Delta::NONE.replace128(from.src.0, to.src.0).replace128(from.dst.0, to.dst.0);
+        let ports = match from.protocol {
+            TCP | UDP => {
+                Delta::NONE.replace16(from.src_port, to.src_port).replace16(from.dst_port, to.dst_port)
+            }
+            ICMPV6 => Delta::NONE.replace16(from.src_port, to.src_port),
+            _ => Delta::NONE,
+        };
+        (rewrite.pseudo, rewrite.l4) = (addresses, addresses.then(ports));
+        rewrite
+    }
+
+    /// [`Self::between`] with the deltas that a cached action holds.
+    #[inline]
+    pub fn of_cached(from: &Tuple, to: &Tuple, cached: &CachedAction) -> Self {
+        match cached.deltas() {
+            Some((pseudo, l4)) => Self::with_deltas(from, to, pseudo, l4),
+            None => Self::between(from, to),
+        }
+    }
+
+    #[inline]
+    fn with_deltas(from: &Tuple, to: &Tuple, pseudo: Delta, l4: Delta) -> Self {
+        Self {
+            protocol: from.protocol,
+            src: (from.src != to.src).then_some(to.src),
+            dst: (from.dst != to.dst).then_some(to.dst),
+            ports: (to.src_port, to.dst_port),
+            ports_change: (from.src_port, from.dst_port) != (to.src_port, to.dst_port),
+            l4,
+            pseudo,
+        }
+    }
+
+    /// Rewrites a packet of the flow, from its IPv6 header on. `l4` is the offset of the transport header, `None` for a
+    /// fragment without one, which gets only new addresses. With `needs_csum` the L4 checksum is partial. Returns
+    /// `false`, and changes nothing, if there is no complete IPv6 header.
+    #[inline]
+    pub fn apply(&self, l3: &mut [u8], l4: Option<usize>, needs_csum: bool) -> bool {
+        if l3.len() < ipv6::HEADER {
+            return false;
+        }
+        if let Some(src) = self.src {
+            field::put(l3, ipv6::offset::SRC, &src.0.to_be_bytes());
+        }
+        if let Some(dst) = self.dst {
+            field::put(l3, ipv6::offset::DST, &dst.0.to_be_bytes());
+        }
+        let Some(l4) = l4 else { return true };
+        if self.ports_change {
+            match self.protocol {
+                TCP | UDP => {
+                    field::put(l3, l4, &self.ports.0.to_be_bytes());
+                    field::put(l3, l4 + 2, &self.ports.1.to_be_bytes());
+                }
+                ICMPV6 => field::put(l3, l4 + 4, &self.ports.0.to_be_bytes()),
+                _ => {}
+            }
+        }
+        let Some(at) = ipv6_checksum_offset(self.protocol).map(|at| l4 + at) else { return true };
+        let sum = field::get16(l3, at);
+        let sum = match (needs_csum, self.protocol) {
+            // The pseudo-header does not include ports.
+            (true, _) => self.pseudo.apply_partial(sum),
+            (false, UDP) => self.l4.apply_udp(sum),
+            (false, _) => self.l4.apply(sum),
+        };
+        field::put(l3, at, &sum.to_be_bytes());
+        true
+    }
+
+    /// Writes the NAT flags and the deltas of a cached action, whose queue is set.
+    pub fn fill(&self, cached: &mut CachedAction) {
+        cached.set_deltas(self.pseudo, self.l4);
+        if self.src.is_some() || self.ports_change {
+            cached.flags |= action_flag::NAT_SRC;
+        }
+        if self.dst.is_some() || self.ports_change {
+            cached.flags |= action_flag::NAT_DST;
+        }
+    }
+}
