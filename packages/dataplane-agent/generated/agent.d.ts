@@ -1155,6 +1155,13 @@ export type ReplyBody =
       records: Uint8Array;
     }
   | {
+      op: 'ipv6-routes';
+      /**
+       * The records.
+       */
+      records: Uint8Array;
+    }
+  | {
       /**
        * Interface row that packets to it leave by, or that has it; absent where no route leads there, or one that
        * drops them.
@@ -1337,6 +1344,9 @@ export type RequestBody =
     }
   | {
       op: 'routes';
+    }
+  | {
+      op: 'ipv6-routes';
     }
   | {
       /**
@@ -1599,6 +1609,10 @@ export interface InterfaceAddress {
  * via the `definition` "Ipv6AddressOptions".
  */
 export interface Ipv6AddressOptions {
+  /**
+   * Routers advertise the network, so that stations make themselves addresses of it (RFC 4861 §6.2.3, RFC 4862 §5.5).
+   */
+  advertise?: boolean;
   /**
    * The lower 64 bits of the address are made from the link-layer address of the interface (RFC 4291 appendix A).
    */
@@ -2724,6 +2738,10 @@ export interface Ipv6NeighborInfo {
    * It has said that it is a router.
    */
   router: boolean;
+  /**
+   * Static entry's row; 0 for a learned one.
+   */
+  row: number;
   /**
    * State.
    */

@@ -150,6 +150,29 @@ export declare const routeRecord: {
 };
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
+export declare const ipv6RouteRecord: {
+  readonly size: 48;
+  /** Destination network. */
+  readonly destination: 0;
+  /** Next hop's address; the unspecified one without one. */
+  readonly gateway: 16;
+  /** Bits. */
+  readonly prefixLen: 32;
+  /** Bits of `route_flag`. */
+  readonly flags: 33;
+  /** 0 for connected. */
+  readonly distance: 34;
+  /** Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others. */
+  readonly protocol: 35;
+  /** Interface row that it leaves by; 0 when it leads nowhere. */
+  readonly interface: 36;
+  /** Row of a configured route; row of the address that a connected one follows from. */
+  readonly row: 40;
+  /** Metric of a route of another program. */
+  readonly metric: 44;
+};
+
+/** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export declare const addressListRecord: {
   readonly size: 32;
   /** Position in the names of the lists. */
@@ -211,7 +234,7 @@ export declare const routeFlag: {
 };
 
 /** Version of the message set. */
-export declare const PROTOCOL: 11;
+export declare const PROTOCOL: 12;
 /** Version of the configuration's format. */
 export declare const FORMAT: 6;
 /** Levels that a tree of queues has at most, the root's included. */

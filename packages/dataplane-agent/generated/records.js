@@ -150,6 +150,29 @@ export const routeRecord = Object.freeze({
 });
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
+export const ipv6RouteRecord = Object.freeze({
+  size: 48,
+  /** Destination network. */
+  destination: 0,
+  /** Next hop's address; the unspecified one without one. */
+  gateway: 16,
+  /** Bits. */
+  prefixLen: 32,
+  /** Bits of `route_flag`. */
+  flags: 33,
+  /** 0 for connected. */
+  distance: 34,
+  /** Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others. */
+  protocol: 35,
+  /** Interface row that it leaves by; 0 when it leads nowhere. */
+  interface: 36,
+  /** Row of a configured route; row of the address that a connected one follows from. */
+  row: 40,
+  /** Metric of a route of another program. */
+  metric: 44,
+});
+
+/** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export const addressListRecord = Object.freeze({
   size: 32,
   /** Position in the names of the lists. */
@@ -211,7 +234,7 @@ export const routeFlag = Object.freeze({
 });
 
 /** Version of the message set. */
-export const PROTOCOL = 11;
+export const PROTOCOL = 12;
 /** Version of the configuration's format. */
 export const FORMAT = 6;
 /** Levels that a tree of queues has at most, the root's included. */

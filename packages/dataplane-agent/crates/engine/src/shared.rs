@@ -19,12 +19,13 @@ use crate::ip::icmp_rate::IcmpErrorRate;
 use crate::ip::learned_gateways::LearnedGateways;
 use crate::ip::neighbor::{NeighborKey, Neighbors};
 use crate::ip::redirect_rate::RedirectRate;
+use crate::ip::router_advertisements::RouterAdvertisements;
 use crate::observe::log::Log;
 use crate::packet::family::Family;
 use crate::packet::names::format_mac;
 use crate::packet::tuple::Addr;
 use crate::qos::queues::shared::SharedQueues;
-use crate::snapshot::{ChangedRoutes, Interface, OwnAddress, Snapshot};
+use crate::snapshot::{ChangedRoutes, Interface, InterfaceIpv6, OwnAddress, Snapshot};
 use crate::time::{Now, WallClock};
 
 /// The state that all workers of a process share apart from the configuration.
@@ -36,6 +37,8 @@ pub struct Shared {
     pub(crate) neighbors: Neighbors,
     /// States of the router's own addresses of IPv6.
     pub(crate) address_states: AddressStates,
+    /// When routers are advertised.
+    pub(crate) router_advertisements: RouterAdvertisements,
     /// Which worker owns a connection.
     pub(crate) directory: Arc<Directory>,
     /// Outside ports that workers have free.
@@ -70,6 +73,7 @@ impl Shared {
             seed,
             neighbors: Neighbors::new(),
             address_states: AddressStates::default(),
+            router_advertisements: RouterAdvertisements::new(seed),
             directory: Arc::default(),
             free_ports: Arc::default(),
             change_counters: Arc::default(),
@@ -134,7 +138,8 @@ impl Shared {
         let known =
             self.neighbors.list().into_iter().filter(|(key, ..)| snapshot.interface_of(key.0).is_some());
         let v6 = known.filter(|((_, address), ..)| address.as_v4().is_none());
-        v6.map(|(key, _, mac, status)| Ipv6NeighborInfo {
+        v6.map(|(key, row, mac, status)| Ipv6NeighborInfo {
+            row,
             interface: key.0,
             address: Ipv6Addr::from_bits(key.1.0),
             mac_address: mac.map(format_mac),
@@ -158,6 +163,13 @@ impl Shared {
             own.iter().map(info).collect::<Vec<_>>()
         };
         snapshot.interfaces().iter().flat_map(of).collect()
+    }
+
+    /// Whether an interface has a link-local address that is in use.
+    pub(crate) fn has_link_local(&self, snapshot: &Snapshot, row: RowId) -> bool {
+        let ipv6 = snapshot.interface_of(row).and_then(|interface| interface.ipv6.as_ref());
+        let own = ipv6.and_then(InterfaceIpv6::link_local);
+        own.is_some_and(|own| self.address_states.is_usable((row, Addr(own))))
     }
 
     /// Removes a learned neighbour. Returns `false` if there is none (static entries are configuration).

@@ -38,6 +38,7 @@ mod queue_ownership;
 mod queue_segments;
 mod queue_trees;
 mod queues;
+mod router_advertisements;
 mod routes;
 mod settings;
 mod settings_v6;

@@ -176,7 +176,7 @@ impl Agent {
     /// Synchronises the router's namespace with the interfaces, addresses and routes of the router.
     fn sync_router_namespace(&mut self) -> Result<(), WorkerLost> {
         let Some(router) = &mut self.router else { return Ok(()) };
-        for problem in router.apply(&self.active.config, self.snapshot.fib(), &mut self.workers)? {
+        for problem in router.apply(&self.active.config, &self.snapshot, &mut self.workers)? {
             self.log("system,error", format!("router namespace: {problem}"));
         }
         Ok(())

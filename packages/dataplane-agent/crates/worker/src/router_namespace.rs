@@ -2,12 +2,16 @@
 //! and routes, so that Linux's services run behind the router's `input` and `output`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, IpSettings, RowId, TcpTimestamps};
-use tollway_engine::ip::fib::{Discard, Fib, ListedRoute};
+use tollway_config::dataplane::{
+    DataplaneConfig, Interface, InterfaceAddress, IpSettings, RowId, TcpTimestamps,
+};
+use tollway_engine::ip::fib::{Address, Discard, ListedRoute, Table};
+use tollway_engine::snapshot::Snapshot;
 use tollway_io::netns::Namespace;
 use tollway_io::tap;
+use tollway_wire::ipv6;
 
 use crate::commands::Command;
 use crate::workers::{WorkerLost, Workers};
@@ -23,6 +27,8 @@ struct TapState {
     up: bool,
     /// Words of `ip address add`, without the device.
     addresses: BTreeSet<String>,
+    /// Addresses of IPv6 with their prefix lengths. The kernel takes them from a device that is down.
+    ipv6: BTreeSet<String>,
 }
 
 /// The namespace and what the agent has configured in it.
@@ -43,7 +49,9 @@ impl RouterNamespace {
     pub fn new(name: &str) -> std::io::Result<Self> {
         let namespace = Namespace::open_or_create(name)?;
         // Routes that a killed agent has left; its TAPs are gone with it.
-        let _ = namespace.ip(&format!("route flush proto {ROUTE_PROTOCOL}"));
+        for family in ["-4", "-6"] {
+            let _ = namespace.ip(&format!("{family} route flush proto {ROUTE_PROTOCOL}"));
+        }
         Ok(Self { namespace, taps: BTreeMap::new(), routes: BTreeSet::new(), sysctls: BTreeMap::new() })
     }
 
@@ -65,11 +73,12 @@ impl RouterNamespace {
     pub fn apply(
         &mut self,
         config: &DataplaneConfig,
-        fib: &Fib,
+        snapshot: &Snapshot,
         workers: &mut Workers,
     ) -> Result<Vec<String>, WorkerLost> {
-        let wanted = wanted_taps(config);
-        let routes = wanted_routes(fib, &wanted);
+        let wanted = wanted_taps(config, snapshot);
+        let mut routes = wanted_routes(snapshot.fib(), &wanted);
+        routes.append(&mut wanted_routes(snapshot.fib6(), &wanted));
         let mut problems = self.set_sysctls(&config.settings);
 
         let stale = self.routes.difference(&routes).map(|route| format!("route del {route}"));
@@ -145,6 +154,20 @@ impl RouterNamespace {
         ] {
             self.namespace.set(&format!("net/ipv4/conf/{name}/{key}"), value)?;
         }
+        // The router's addresses are the only ones, and the engine looks for duplicates.
+        for (key, value) in [
+            ("disable_ipv6", "0"),
+            ("forwarding", "0"),
+            ("accept_ra", "0"),
+            ("addr_gen_mode", "1"),
+            ("dad_transmits", "0"),
+        ] {
+            match self.namespace.set(&format!("net/ipv6/conf/{name}/{key}"), value) {
+                // A kernel without IPv6.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                set => set?,
+            }
+        }
         Ok(taps)
     }
 
@@ -185,7 +208,7 @@ pub fn row_of(device: &str) -> Option<RowId> {
     device.strip_prefix("tw")?.parse().ok()
 }
 
-fn wanted_taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapState> {
+fn wanted_taps(config: &DataplaneConfig, snapshot: &Snapshot) -> BTreeMap<RowId, TapState> {
     let mut taps = BTreeMap::new();
     for interface in &config.interfaces {
         let addresses: BTreeSet<String> = config
@@ -194,7 +217,8 @@ fn wanted_taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapState> {
             .filter(|address| address.interface == interface.row)
             .filter_map(address_words)
             .collect();
-        if addresses.is_empty() {
+        let ipv6 = ipv6_words(snapshot, interface);
+        if addresses.is_empty() && ipv6.is_empty() {
             continue;
         }
         let plain = |name: &String| {
@@ -209,10 +233,19 @@ fn wanted_taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapState> {
                 mtu: interface.mtu,
                 up: !interface.disabled,
                 addresses,
+                ipv6: if interface.disabled { BTreeSet::new() } else { ipv6 },
             },
         );
     }
     taps
+}
+
+/// The addresses of IPv6 that the router has on an interface, made ones included. Linux has no IPv6 on a device with a
+/// smaller MTU than RFC 8200 section 5 requires.
+fn ipv6_words(snapshot: &Snapshot, interface: &Interface) -> BTreeSet<String> {
+    let ipv6 = snapshot.interface_of(interface.row).and_then(|known| known.ipv6.as_ref());
+    let own = ipv6.filter(|_| interface.mtu >= ipv6::MIN_MTU).map_or(&[][..], |ipv6| &ipv6.addresses);
+    own.iter().map(|own| format!("{}/{}", Ipv6Addr::from_bits(own.address), own.prefix_len)).collect()
 }
 
 fn address_words(address: &InterfaceAddress) -> Option<String> {
@@ -262,12 +295,19 @@ fn tap_lines(row: RowId, has: Option<&TapState>, wanted: &TapState) -> Vec<Strin
     for words in wanted.addresses.difference(addresses) {
         lines.push(format!("address add {words} dev {name}"));
     }
+    let ipv6 = has.map_or(&none, |has| &has.ipv6);
+    for words in ipv6.difference(&wanted.ipv6).filter(|_| wanted.up) {
+        lines.push(format!("address del {words} dev {name}"));
+    }
+    for words in wanted.ipv6.difference(ipv6) {
+        lines.push(format!("address replace {words} dev {name} nodad"));
+    }
     lines
 }
 
 /// Static routes that the router can use as words of `ip route`; connected ones follow from the addresses. The kernel
 /// has one route for each destination and metric: of several the first, as the router itself.
-fn wanted_routes(fib: &Fib, taps: &BTreeMap<RowId, TapState>) -> BTreeSet<String> {
+fn wanted_routes<A: NamedAddress>(fib: &Table<A>, taps: &BTreeMap<RowId, TapState>) -> BTreeSet<String> {
     let mut taken = BTreeSet::new();
     let mut lines = BTreeSet::new();
     fib.for_each_static(|route| {
@@ -282,9 +322,27 @@ fn wanted_routes(fib: &Fib, taps: &BTreeMap<RowId, TapState>) -> BTreeSet<String
     lines
 }
 
+/// An address as `ip` writes it.
+trait NamedAddress: Address {
+    /// The text.
+    fn name(self) -> IpAddr;
+}
+
+impl NamedAddress for u32 {
+    fn name(self) -> IpAddr {
+        Ipv4Addr::from_bits(self).into()
+    }
+}
+
+impl NamedAddress for u128 {
+    fn name(self) -> IpAddr {
+        Ipv6Addr::from_bits(self).into()
+    }
+}
+
 /// `None` for a route that the router cannot use, and for one by an interface that has no TAP.
-fn route_words(route: &ListedRoute, taps: &BTreeMap<RowId, TapState>) -> Option<String> {
-    let prefix = format!("{}/{}", Ipv4Addr::from_bits(route.destination), route.prefix_len);
+fn route_words<A: NamedAddress>(route: &ListedRoute<A>, taps: &BTreeMap<RowId, TapState>) -> Option<String> {
+    let prefix = format!("{}/{}", route.destination.name(), route.prefix_len);
     let tail = format!("proto {ROUTE_PROTOCOL} metric {}", route.distance);
     let kind = match route.discard {
         None => "",
@@ -300,183 +358,16 @@ fn route_words(route: &ListedRoute, taps: &BTreeMap<RowId, TapState>) -> Option<
     }
     let next_hop = match route.gateway {
         Some(gateway) => {
-            format!("via {} dev {} onlink", Ipv4Addr::from_bits(gateway), device(route.interface))
+            format!("via {} dev {} onlink", gateway.name(), device(route.interface))
         }
         None => format!("dev {} scope link", device(route.interface)),
     };
     let source = match route.pref_src {
-        0 => String::new(),
-        source => format!(" src {}", Ipv4Addr::from_bits(source)),
+        source if source == A::default() => String::new(),
+        source => format!(" src {}", source.name()),
     };
     Some(format!("{prefix} {next_hop} {tail}{source}"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tollway_config::dataplane::{ArpMode, Interface, InterfaceKind, IoChoice, Route, RouteTarget};
-    use tollway_engine::snapshot::{PortFacts, Snapshot};
-
-    fn config() -> DataplaneConfig {
-        let interface = |row: RowId, name: &str| Interface {
-            row,
-            name: name.into(),
-            kind: InterfaceKind::Ethernet { port: name.into(), io: IoChoice::Auto },
-            disabled: false,
-            mtu: 1500,
-            mac_address: None,
-            arp: ArpMode::Enabled,
-            arp_timeout_ms: None,
-        };
-        let address =
-            |interface: RowId, address: [u8; 4], prefix_len: u8, network: [u8; 4]| InterfaceAddress {
-                row: 100 + interface,
-                interface,
-                address: IpAddr::from(address),
-                prefix_len,
-                network: IpAddr::from(network),
-                ipv6: Default::default(),
-            };
-        DataplaneConfig {
-            interfaces: vec![interface(1, "ether1"), interface(2, "a b"), interface(3, "ether3")],
-            addresses: vec![
-                address(1, [192, 168, 88, 1], 24, [192, 168, 88, 0]),
-                address(2, [10, 0, 0, 1], 32, [10, 0, 0, 2]),
-            ],
-            ..DataplaneConfig::default()
-        }
-    }
-
-    #[test]
-    fn only_addressed_interfaces_get_a_tap() {
-        let taps = wanted_taps(&config());
-        assert_eq!(taps.keys().copied().collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(
-            tap_lines(1, None, &taps[&1]),
-            [
-                "link set dev tw1 arp off",
-                "link set dev tw1 mtu 1500",
-                "link property add dev tw1 altname ether1",
-                "link set dev tw1 up",
-                "address add 192.168.88.1/24 brd + dev tw1",
-            ]
-        );
-        assert_eq!(taps[&2].altname, None);
-        assert!(taps[&2].addresses.contains("10.0.0.1 peer 10.0.0.2/32"));
-        assert!(tap_lines(1, Some(&taps[&1]), &taps[&1]).is_empty());
-        assert!(freed_names(&taps, &taps).is_empty());
-    }
-
-    #[test]
-    fn settings_for_services_are_sysctls() {
-        let values = |settings: IpSettings| sysctls(&settings).map(|(_, value)| value);
-        assert_eq!(values(IpSettings::default()), ["0", "1", "10", "6168", "0"]);
-        let other = IpSettings {
-            tcp_syncookies: true,
-            tcp_timestamps: TcpTimestamps::Enabled,
-            icmp_rate_limit_ms: u32::MAX,
-            icmp_rate_mask: u32::MAX,
-            accept_source_route: true,
-            ..IpSettings::default()
-        };
-        assert_eq!(values(other), ["1", "2", "2147483647", "-1", "1"]);
-    }
-
-    #[test]
-    fn interfaces_that_swap_names_keep_one() {
-        let named = |first: &str, second: &str| {
-            let mut config = config();
-            for (interface, name) in config.interfaces.iter_mut().zip([first, second]) {
-                interface.name = name.into();
-            }
-            wanted_taps(&config)
-        };
-        let (has, wanted) = (named("lan", "wan"), named("wan", "lan"));
-        assert_eq!(
-            freed_names(&has, &wanted),
-            ["link property del dev tw1 altname lan", "link property del dev tw2 altname wan"]
-        );
-        let added: Vec<String> =
-            wanted.iter().flat_map(|(row, wanted)| tap_lines(*row, has.get(row), wanted)).collect();
-        assert_eq!(added, ["link property add dev tw1 altname wan", "link property add dev tw2 altname lan"]);
-    }
-
-    /// The routes of the namespace while these interfaces have a carrier.
-    fn wanted_words(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Vec<String> {
-        let facts = |interface: &Interface| PortFacts {
-            name: interface.kind.port().unwrap().to_owned(),
-            mac: [2, 0, 0, 0, 0, interface.row as u8],
-            running: running(interface.kind.port().unwrap()),
-        };
-        let facts: Vec<PortFacts> = config.interfaces.iter().map(facts).collect();
-        let snapshot = Snapshot::build(config, &facts, 1, 1).unwrap();
-        wanted_routes(snapshot.fib(), &wanted_taps(config)).into_iter().collect()
-    }
-
-    #[test]
-    fn routes_leave_by_the_connected_tap() {
-        let mut config = config();
-        let route = |destination: [u8; 4], prefix_len: u8, target: RouteTarget| Route {
-            row: 200,
-            destination: IpAddr::from(destination),
-            prefix_len,
-            distance: 1,
-            target,
-            pref_src: Some(IpAddr::from([192, 168, 88, 1])),
-        };
-        let gateway =
-            |address: [u8; 4]| RouteTarget::Gateway { address: IpAddr::from(address), interface: None };
-        config.routes = vec![
-            route([0, 0, 0, 0], 0, gateway([192, 168, 88, 254])),
-            route([10, 9, 0, 0], 16, gateway([172, 16, 0, 1])),
-            route([10, 8, 0, 0], 16, RouteTarget::Blackhole),
-            route([10, 7, 0, 0], 16, RouteTarget::Interface { interface: 3 }),
-            // Of one destination and distance the router uses the first that works.
-            route([0, 0, 0, 0], 0, RouteTarget::Blackhole),
-            route([0, 0, 0, 0], 0, gateway([192, 168, 88, 253])),
-            route([10, 6, 0, 0], 16, gateway([192, 168, 88, 1])),
-            route([10, 6, 0, 0], 16, gateway([192, 168, 88, 255])),
-            route([10, 6, 0, 0], 16, gateway([192, 168, 88, 2])),
-        ];
-        assert_eq!(
-            wanted_words(&config, |_| true),
-            [
-                "0.0.0.0/0 via 192.168.88.254 dev tw1 onlink proto 84 metric 1 src 192.168.88.1",
-                "10.6.0.0/16 via 192.168.88.2 dev tw1 onlink proto 84 metric 1 src 192.168.88.1",
-                "blackhole 10.8.0.0/16 proto 84 metric 1",
-            ]
-        );
-    }
-
-    #[test]
-    fn routes_are_those_that_the_router_can_use() {
-        let mut config = config();
-        // Addresses of an interface that is disabled are not the router's, and its networks not connected.
-        config.interfaces[2].disabled = true;
-        let address = |address: [u8; 4], prefix_len: u8, network: [u8; 4]| InterfaceAddress {
-            row: 103,
-            interface: 3,
-            address: IpAddr::from(address),
-            prefix_len,
-            network: IpAddr::from(network),
-            ipv6: Default::default(),
-        };
-        config.addresses.push(address([192, 168, 88, 66], 32, [192, 168, 88, 66]));
-        config.addresses.push(address([192, 168, 88, 80], 28, [192, 168, 88, 80]));
-        let route = |distance: u8, gateway: [u8; 4]| Route {
-            row: 200,
-            destination: IpAddr::from([10, 9, 0, 0]),
-            prefix_len: 16,
-            distance,
-            target: RouteTarget::Gateway { address: IpAddr::from(gateway), interface: None },
-            pref_src: None,
-        };
-        config.routes =
-            vec![route(1, [192, 168, 88, 66]), route(2, [192, 168, 88, 95]), route(3, [10, 0, 0, 2])];
-        let first = "10.9.0.0/16 via 192.168.88.66 dev tw1 onlink proto 84 metric 1";
-        let second = "10.9.0.0/16 via 192.168.88.95 dev tw1 onlink proto 84 metric 2";
-        let third = "10.9.0.0/16 via 10.0.0.2 dev tw2 onlink proto 84 metric 3";
-        assert_eq!(wanted_words(&config, |_| true), [third, first, second]);
-        assert_eq!(wanted_words(&config, |port| port != "ether1"), [third]);
-    }
-}
+mod tests;

@@ -2,10 +2,11 @@
 
 use std::net::Ipv4Addr;
 
-use tollway_config::protocol::record::RouteRecord;
+use tollway_config::dataplane::RowId;
 use tollway_config::protocol::record::route_flag::{
     ACTIVE, BLACKHOLE, CONNECTED, MULTIPATH, PROHIBIT, STATIC, UNREACHABLE,
 };
+use tollway_config::protocol::record::{Ipv6RouteRecord, PackedAddress, RouteRecord};
 use tollway_config::protocol::{ROUTE_RECORD, ReplyBody};
 use tollway_engine::ip::fib::{Discard, ListedRoute, Lookup, RouteSource};
 use tollway_engine::snapshot::Snapshot;
@@ -14,11 +15,55 @@ use tollway_engine::snapshot::Snapshot;
 pub fn all(snapshot: &Snapshot) -> ReplyBody {
     let fib = snapshot.fib();
     let mut records = Vec::with_capacity((fib.dynamic_len() + 64) * ROUTE_RECORD);
-    fib.for_each_route(|route| pack(route, &mut records));
+    fib.for_each_route(|route| {
+        let Described { flags, row, metric, protocol } = described(route);
+        let record = RouteRecord {
+            destination: route.destination,
+            prefix_len: route.prefix_len,
+            flags,
+            distance: route.distance,
+            protocol,
+            gateway: route.gateway.unwrap_or(0),
+            interface: route.interface,
+            row,
+            metric,
+        };
+        record.write(&mut records);
+    });
     ReplyBody::Routes { records }
 }
 
-fn pack(route: &ListedRoute, out: &mut Vec<u8>) {
+/// Every route of IPv6, packed.
+pub fn all_ipv6(snapshot: &Snapshot) -> ReplyBody {
+    let fib = snapshot.fib6();
+    let mut records = Vec::with_capacity((fib.dynamic_len() + 64) * Ipv6RouteRecord::SIZE);
+    fib.for_each_route(|route| {
+        let Described { flags, row, metric, protocol } = described(route);
+        let record = Ipv6RouteRecord {
+            destination: PackedAddress(route.destination),
+            gateway: PackedAddress(route.gateway.unwrap_or(0)),
+            prefix_len: route.prefix_len,
+            flags,
+            distance: route.distance,
+            protocol,
+            interface: route.interface,
+            row,
+            metric,
+        };
+        record.write(&mut records);
+    });
+    ReplyBody::Ipv6Routes { records }
+}
+
+/// What records of both families say of a route in the same way.
+struct Described {
+    flags: u8,
+    row: RowId,
+    metric: u32,
+    protocol: u8,
+}
+
+fn described<A>(route: &ListedRoute<A>) -> Described {
     let (kind, row, metric, protocol) = match route.source {
         RouteSource::Connected { address } => (CONNECTED, address, 0, 0),
         RouteSource::Static { row } => (STATIC, row, 0, 0),
@@ -33,18 +78,7 @@ fn pack(route: &ListedRoute, out: &mut Vec<u8>) {
         Some(Discard::Unreachable) => UNREACHABLE,
         Some(Discard::Prohibit) => PROHIBIT,
     };
-    let packed = RouteRecord {
-        destination: route.destination,
-        prefix_len: route.prefix_len,
-        flags: kind | flag(route.active, ACTIVE) | discard,
-        distance: route.distance,
-        protocol,
-        gateway: route.gateway.unwrap_or(0),
-        interface: route.interface,
-        row,
-        metric,
-    };
-    packed.write(out);
+    Described { flags: kind | flag(route.active, ACTIVE) | discard, row, metric, protocol }
 }
 
 /// The route to an address.

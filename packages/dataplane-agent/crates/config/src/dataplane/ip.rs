@@ -36,6 +36,9 @@ pub struct Ipv6AddressOptions {
     /// Do not look for another station with the address before it is used (RFC 4862 §5.4).
     #[serde(default)]
     pub no_dad: bool,
+    /// Routers advertise the network, so that stations make themselves addresses of it (RFC 4861 §6.2.3, RFC 4862 §5.5).
+    #[serde(default)]
+    pub advertise: bool,
 }
 
 impl Ipv6AddressOptions {

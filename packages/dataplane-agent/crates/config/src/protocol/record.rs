@@ -298,6 +298,30 @@ record! {
 }
 
 record! {
+    /// A record of [`super::ReplyBody::Ipv6Routes`].
+    Ipv6RouteRecord {
+        /// Destination network.
+        destination: PackedAddress,
+        /// Next hop's address; the unspecified one without one.
+        gateway: PackedAddress,
+        /// Bits.
+        prefix_len: u8,
+        /// Bits of `route_flag`.
+        flags: u8,
+        /// 0 for connected.
+        distance: u8,
+        /// Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others.
+        protocol: u8,
+        /// Interface row that it leaves by; 0 when it leads nowhere.
+        interface: u32,
+        /// Row of a configured route; row of the address that a connected one follows from.
+        row: u32,
+        /// Metric of a route of another program.
+        metric: u32,
+    }
+}
+
+record! {
     /// A record of [`super::ReplyBody::AddressListEntries`].
     AddressListRecord {
         /// Position in the names of the lists.
@@ -385,6 +409,7 @@ pub fn layouts() -> Vec<Layout> {
         TokenBucketRecord::layout(),
         TokenBucketPart::layout(),
         RouteRecord::layout(),
+        Ipv6RouteRecord::layout(),
         AddressListRecord::layout(),
     ]
 }

@@ -145,6 +145,14 @@ pub enum ReplyBody {
         #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
         records: Vec<u8>,
     },
+    /// To [`RequestBody::Ipv6Routes`]: packed [`Ipv6RouteRecord`](super::record::Ipv6RouteRecord)s in the order of
+    /// [`Self::Routes`].
+    Ipv6Routes {
+        /// The records.
+        #[serde(with = "bytes")]
+        #[schemars(with = "Vec<u8>", extend("tsType" = "Uint8Array"))]
+        records: Vec<u8>,
+    },
     /// To [`RequestBody::RouteTo`].
     RouteTo {
         /// The address is the router's own.

@@ -90,6 +90,8 @@ pub enum RequestBody {
     Ipv6Addresses,
     /// Every route. Replies [`ReplyBody::Routes`].
     Routes,
+    /// Every route of IPv6. Replies [`ReplyBody::Ipv6Routes`].
+    Ipv6Routes,
     /// The way to an address. Replies [`ReplyBody::RouteTo`].
     RouteTo {
         /// Where to.

@@ -39,6 +39,8 @@ pub struct NeighborInfo {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ipv6NeighborInfo {
+    /// Static entry's row; 0 for a learned one.
+    pub row: RowId,
     /// Interface row.
     pub interface: RowId,
     /// Address.

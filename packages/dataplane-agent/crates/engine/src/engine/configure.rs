@@ -30,6 +30,9 @@ impl<F: Frame> Engine<F> {
         };
         self.state.shared.neighbors.sync(snapshot.generation(), &snapshot.static_neighbors, keep);
         self.state.shared.address_states.sync(snapshot.generation(), &snapshot.ipv6_addresses(), now);
+        let is_up = |row| snapshot.interface_of(row).is_some_and(|interface| interface.up);
+        let advertising = snapshot.advertising();
+        self.state.shared.router_advertisements.sync(snapshot.generation(), &advertising, is_up, now);
     }
 
     /// Applies another configuration, between two batches, and returns the old one, which must not be dropped on a

@@ -122,6 +122,7 @@ impl<F: Frame> Engine<F> {
                 // numbers.
                 trace_serial: worker << 12 & 0xffff,
                 solicits: Vec::new(),
+                advertisements: Vec::new(),
                 arp_pending: false,
                 fragments_pending: false,
                 ident: seed as u16,
@@ -292,6 +293,9 @@ impl<F: Frame> Engine<F> {
         }
         let solicits = &mut state.solicits;
         shared.address_states.age(now, |key| solicits.push(NeighborRequest { key, unicast: None }));
+        let advertisements = &mut state.advertisements;
+        let is_ready = |row| shared.has_link_local(&self.snapshot, row);
+        shared.router_advertisements.age(now, is_ready, |advertisement| advertisements.push(advertisement));
         while let Some(fragments) = state.fragments.expire(now).or_else(|| state.fragments6.expire(now)) {
             for mut fragment in fragments {
                 state.drop(&mut fragment, DropReason::FragmentTimeout);
@@ -309,7 +313,8 @@ impl<F: Frame> Engine<F> {
         batch.first = self.send_deferred(batch, source);
         self.dequeue(batch, source, clock);
         let unfinished = batch.packets.iter().position(|packet| packet.meta.verdict == Verdict::Continue);
-        if unfinished.is_some() || !self.state.holds.is_empty() || !self.state.solicits.is_empty() {
+        let messages = !self.state.solicits.is_empty() || !self.state.advertisements.is_empty();
+        if unfinished.is_some() || !self.state.holds.is_empty() || messages {
             batch.first = unfinished.unwrap_or(batch.packets.len());
             self.run(batch, source, clock);
         } else if self.state.trace.is_some() {
@@ -324,7 +329,9 @@ impl<F: Frame> Engine<F> {
             // Deadlines that are close to each other wake the worker only once.
             due.max(Now(self.timers_ran_at.0.saturating_add(TIMER_INTERVAL)))
         });
-        let next = state.shared.neighbors.next_due().min(state.shared.address_states.next_due());
+        let shared = &state.shared;
+        let next = shared.neighbors.next_due().min(shared.address_states.next_due());
+        let next = next.min(shared.router_advertisements.next_due());
         let neighbors = Some(Now(next)).filter(|due| due.0 != u64::MAX);
         let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));
         let queues = state.queues.next_deadline(state.now);

@@ -1,4 +1,5 @@
-//! IP: routes, neighbours, states of own addresses, fragments, header options, the rate limits of ICMP errors and redirects.
+//! IP: routes, neighbours, states of own addresses, fragments, header options, the rate limits of ICMP errors and redirects,
+//! the schedule of router advertisements.
 
 pub mod address_states;
 pub mod fib;
@@ -8,6 +9,7 @@ pub(crate) mod learned_gateways;
 pub mod neighbor;
 pub(crate) mod options;
 pub(crate) mod redirect_rate;
+pub mod router_advertisements;
 
 /// Whether an address is limited broadcast or multicast, which is never routed.
 #[inline]

@@ -14,18 +14,23 @@ use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, InterfaceIpv6, Snapshot};
 
 /// Whether a packet for the router is a message of neighbour discovery that the engine deals with. Solicitations of
-/// routers are left to services.
-pub(crate) fn is_discovery(meta: &Meta) -> bool {
+/// routers are left to services where the interface advertises nothing.
+pub(crate) fn is_discovery(snapshot: &Snapshot, meta: &Meta) -> bool {
     const HERE: [u8; 4] = [
         icmpv6::NEIGHBOR_SOLICITATION,
         icmpv6::NEIGHBOR_ADVERTISEMENT,
         icmpv6::ROUTER_ADVERTISEMENT,
         icmpv6::REDIRECT,
     ];
+    let kind = meta.tcp_flags_or_icmp_type;
+    let advertises = || {
+        let ipv6 = snapshot.interface(meta.in_interface).and_then(|interface| interface.ipv6.as_ref());
+        snapshot.settings.ipv6.forward && ipv6.is_some_and(InterfaceIpv6::advertises)
+    };
     meta.hook == Hook::Input
         && meta.tuple.protocol == ipv6::ICMPV6
         && meta.tuple.src.as_v4().is_none()
-        && HERE.contains(&meta.tcp_flags_or_icmp_type)
+        && (HERE.contains(&kind) || kind == icmpv6::ROUTER_SOLICITATION && advertises())
 }
 
 /// Deals with a message. Returns the reason under which it counts, and the answer, which is made of its frame.
@@ -88,7 +93,10 @@ impl<'a> Received<'a> {
             ndp::Message::RouterAdvertisement { .. } | ndp::Message::Redirect { .. } => {
                 ipv6::is_link_local(src)
             }
-            ndp::Message::RouterSolicitation { .. } => true,
+            // A station without an address has none to give.
+            ndp::Message::RouterSolicitation { options } => {
+                src != 0 || options.find(ndp::option::SOURCE_LINK).is_none()
+            }
         };
         is_valid.then(|| Self { src, station: link.src_addr(), message })
     }
@@ -126,11 +134,33 @@ fn judge<F>(
             state.shared.neighbors.learn_advertised(key, advertised, interface.reachable_ms, state.now);
             (DropReason::NdConsumed, None)
         }
+        ndp::Message::RouterSolicitation { options } => {
+            learn_asker(snapshot, state, interface, ipv6, received, options.link(ndp::option::SOURCE_LINK));
+            let answered = state.shared.router_advertisements.solicited(interface.row, state.now);
+            (if answered { DropReason::NdConsumed } else { DropReason::NdIgnored }, None)
+        }
         // The router is no host: it follows neither other routers nor their redirects.
-        ndp::Message::RouterAdvertisement { .. }
-        | ndp::Message::Redirect { .. }
-        | ndp::Message::RouterSolicitation { .. } => (DropReason::NdIgnored, None),
+        ndp::Message::RouterAdvertisement { .. } | ndp::Message::Redirect { .. } => {
+            (DropReason::NdIgnored, None)
+        }
     }
+}
+
+/// Learns the link-layer address that a solicitation carries.
+fn learn_asker<F>(
+    snapshot: &Snapshot,
+    state: &WorkerState<F>,
+    interface: &Interface,
+    ipv6: &InterfaceIpv6,
+    received: &Received<'_>,
+    link: Option<[u8; 6]>,
+) {
+    let asks = received.src != 0 && ipv6.reaches(received.src);
+    let Some(mac) = link.filter(|_| asks) else { return };
+    let (limit, now) = (snapshot.settings.ipv6.max_neighbor_entries, state.now);
+    let neighbor = (interface.row, Addr(received.src));
+    let neighbors = &state.shared.neighbors;
+    neighbors.learn(neighbor, mac, LearnedFrom::Request, interface.reachable_ms, limit, now);
 }
 
 /// A solicitation for `target`; `link` is the source link-layer address that it carries.
@@ -161,12 +191,7 @@ fn solicited<F>(
         let answer = NeighborMessage::advertisement(interface.mac, target, None);
         return (DropReason::NdConsumed, Some(answer));
     }
-    if let Some(mac) = link.filter(|_| ipv6.reaches(received.src)) {
-        let (limit, now) = (snapshot.settings.ipv6.max_neighbor_entries, state.now);
-        let neighbor = (interface.row, Addr(received.src));
-        let neighbors = &state.shared.neighbors;
-        neighbors.learn(neighbor, mac, LearnedFrom::Request, interface.reachable_ms, limit, now);
-    }
+    learn_asker(snapshot, state, interface, ipv6, received, link);
     let asker = (received.src, link.unwrap_or(received.station));
     (DropReason::NdConsumed, Some(NeighborMessage::advertisement(interface.mac, target, Some(asker))))
 }

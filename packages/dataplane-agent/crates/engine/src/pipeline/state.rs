@@ -14,6 +14,7 @@ use crate::ip::fib::Address;
 use crate::ip::fragments::Fragments;
 use crate::ip::neighbor::NeighborRequest;
 use crate::ip::neighbor::hold::Holds;
+use crate::ip::router_advertisements::Advertisement;
 use crate::observe::trace::Tracer;
 use crate::packet::count::Count;
 use crate::packet::slow_reason::{SLOW_REASONS, SlowReason};
@@ -77,6 +78,8 @@ pub struct WorkerState<F> {
     pub(crate) trace_serial: u32,
     /// ARP requests and neighbour solicitations that `emit` is to send.
     pub(crate) solicits: Vec<NeighborRequest>,
+    /// Router advertisements that `emit` is to send.
+    pub(crate) advertisements: Vec<Advertisement>,
     /// The batch has ARP packets.
     pub(crate) arp_pending: bool,
     /// The batch has fragments.

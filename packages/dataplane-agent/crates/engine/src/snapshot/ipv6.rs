@@ -4,6 +4,7 @@ use tollway_config::dataplane::RowId;
 use tollway_wire::ipv6;
 
 use crate::ip::fib::Address;
+use crate::ip::router_advertisements::Network;
 
 /// An address of the router on an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct OwnAddress {
     pub row: RowId,
     /// Another station with the address is looked for before it is used (RFC 4862 §5.4).
     pub detects_duplicates: bool,
+    /// Its network is advertised to the stations of the link.
+    pub advertises: bool,
 }
 
 /// IPv6 of an interface that has an address of it.
@@ -58,6 +61,23 @@ impl InterfaceIpv6 {
             |own: &&OwnAddress| ipv6::is_unique_local(own.address) == ipv6::is_unique_local(destination);
         let own = of_scope().find(same_network).or_else(|| of_scope().find(same_label));
         own.or_else(|| of_scope().next()).map(|own| own.address)
+    }
+
+    /// Whether networks are advertised.
+    pub fn advertises(&self) -> bool {
+        self.addresses.iter().any(|own| own.advertises)
+    }
+
+    /// Networks that are advertised, of addresses that `usable` allows, each once.
+    pub fn advertised(&self, usable: impl Fn(u128) -> bool) -> Vec<Network> {
+        let mut networks = Vec::new();
+        for own in self.addresses.iter().filter(|own| own.advertises && usable(own.address)) {
+            let network = (own.address.masked(own.prefix_len), own.prefix_len);
+            if !networks.contains(&network) {
+                networks.push(network);
+            }
+        }
+        networks
     }
 
     /// Whether the router belongs to a group on this interface: all nodes, all routers, and the solicited-node groups of

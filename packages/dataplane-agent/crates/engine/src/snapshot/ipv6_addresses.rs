@@ -56,6 +56,7 @@ pub(super) fn add_ipv6(addresses: &[InterfaceAddress], map: &InterfaceMap, inter
                 prefix_len: LINK_LOCAL_LEN,
                 row: 0,
                 detects_duplicates: true,
+                advertises: false,
             }],
         });
         ipv6.addresses.push(OwnAddress {
@@ -63,6 +64,7 @@ pub(super) fn add_ipv6(addresses: &[InterfaceAddress], map: &InterfaceMap, inter
             prefix_len: configured.prefix_len,
             row: configured.row,
             detects_duplicates: !configured.ipv6.no_dad,
+            advertises: configured.ipv6.advertise,
         });
     }
 }

@@ -13,6 +13,7 @@ use crate::ids::LinkId;
 use crate::ip::address_states::ConfiguredAddress;
 use crate::ip::fib::{Fib, Fib6, Lookup, Lookup6};
 use crate::ip::fragments::FragmentLimits;
+use crate::ip::router_advertisements::AdvertisingInterface;
 use crate::packet::family::Family;
 use crate::packet::tuple::Addr;
 use crate::packet::{Hook, Meta, flag};
@@ -164,6 +165,18 @@ impl Snapshot {
             own.iter().map(configured).collect::<Vec<_>>()
         };
         up.flat_map(of).collect()
+    }
+
+    /// The interfaces that are up and advertise networks. A router that forwards nothing is no default router (RFC 4861
+    /// §6.2.1).
+    pub(crate) fn advertising(&self) -> Vec<AdvertisingInterface> {
+        let forwards = self.settings.ipv6.forward;
+        let up = self.interfaces.iter().filter(|interface| interface.up && forwards);
+        let of = |interface: &Interface| {
+            let networks = interface.ipv6.as_ref()?.advertised(|_| true);
+            (!networks.is_empty()).then_some(AdvertisingInterface { row: interface.row, networks })
+        };
+        up.filter_map(of).collect()
     }
 
     /// The routes of IPv6.

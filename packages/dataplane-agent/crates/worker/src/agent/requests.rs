@@ -163,6 +163,7 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             Ok(ReplyBody::Ipv6Addresses { addresses: agent.shared.ipv6_addresses(&agent.snapshot) })
         }
         RequestBody::Routes => Ok(routes::all(&agent.snapshot)),
+        RequestBody::Ipv6Routes => Ok(routes::all_ipv6(&agent.snapshot)),
         RequestBody::RouteTo { address } => Ok(routes::to(&agent.snapshot, address)),
         RequestBody::AddressListEntries => {
             Ok(address_lists::entries(&agent.shared.address_sets, clock::now()))

@@ -74,20 +74,51 @@ impl NeighborMessage {
     }
 
     fn write(&self, head: &mut [u8]) -> bool {
-        let dst_addr = self.to.or(ethernet::group_of_ipv6(self.dst)).unwrap_or(ethernet::BROADCAST);
-        ethernet::Repr { dst_addr, src_addr: self.from, ethertype: ethernet::IPV6 }.emit(head);
-        let Some(packet) = head.get_mut(ethernet::HEADER..) else { return false };
-        let payload_len = self.message.len();
-        ipv6::Repr {
-            traffic_class: 0,
-            next_header: ipv6::ICMPV6,
-            hop_limit: ndp::HOP_LIMIT,
-            src_addr: self.src,
-            dst_addr: self.dst,
-            payload_len: payload_len as u16,
-        }
-        .emit(packet);
-        let message = packet.get_mut(ipv6::HEADER..ipv6::HEADER + payload_len);
-        message.map(|message| self.message.emit(message, self.src, self.dst)).is_some()
+        let message = |out: &mut [u8]| self.message.emit(out, self.src, self.dst);
+        write(head, self.to, self.from, (self.src, self.dst), self.message.len(), message)
     }
+}
+
+/// A router advertisement to all nodes, from an address of the interface.
+#[derive(Debug, Clone, Copy)]
+pub struct RouterMessage<'a> {
+    /// Source address, link-local (RFC 4861 §4.2).
+    pub src: u128,
+    /// The message; its link-layer address is that of the interface.
+    pub message: ndp::RouterRepr<'a>,
+}
+
+impl RouterMessage<'_> {
+    /// The frame; `None` when the pool is empty.
+    pub fn build<F: Frame, S: FrameSource<F>>(&self, source: &mut S) -> Option<F> {
+        let len = self.message.len();
+        let mut frame = source.take(ethernet::HEADER + ipv6::HEADER + len)?;
+        let (src, dst) = (self.src, ipv6::ALL_NODES);
+        let message = |out: &mut [u8]| self.message.emit(out, src, dst);
+        write(frame.head_mut(), None, self.message.link, (src, dst), len, message).then_some(frame)
+    }
+}
+
+/// Writes the headers, and by `emit` the message of `len` bytes. `false` where there is no room for it.
+fn write(
+    head: &mut [u8],
+    to: Option<[u8; 6]>,
+    from: [u8; 6],
+    (src, dst): (u128, u128),
+    len: usize,
+    emit: impl FnOnce(&mut [u8]),
+) -> bool {
+    let dst_addr = to.or(ethernet::group_of_ipv6(dst)).unwrap_or(ethernet::BROADCAST);
+    ethernet::Repr { dst_addr, src_addr: from, ethertype: ethernet::IPV6 }.emit(head);
+    let Some(packet) = head.get_mut(ethernet::HEADER..) else { return false };
+    ipv6::Repr {
+        traffic_class: 0,
+        next_header: ipv6::ICMPV6,
+        hop_limit: ndp::HOP_LIMIT,
+        src_addr: src,
+        dst_addr: dst,
+        payload_len: len as u16,
+    }
+    .emit(packet);
+    packet.get_mut(ipv6::HEADER..ipv6::HEADER + len).map(emit).is_some()
 }

@@ -1,13 +1,14 @@
 //! Writes the headers a packet leaves with. Packets whose next hop is not known yet wait here; those
 //! that are too long are fragmented.
 
-use tollway_wire::{arp, ethernet};
+use tollway_wire::{arp, ethernet, ipv6, ndp};
 
 use crate::ids::{AdjacencyId, NONE, PortId};
 use crate::ip::neighbor::arp::build;
-use crate::ip::neighbor::nd::NeighborMessage;
+use crate::ip::neighbor::nd::{NeighborMessage, RouterMessage};
 use crate::ip::neighbor::{Adjacency, NeighborRequest};
 use crate::ip::options::{self, OptionEntry};
+use crate::ip::router_advertisements::{Advertisement, LIFETIME, PREFIX_LIFETIMES};
 use crate::packet::frame::{Frame, FrameSource, Gso};
 use crate::packet::header::{lower_hop_limit, lower_ttl, write_ipv6_link, write_link};
 use crate::packet::tuple::Addr;
@@ -37,6 +38,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     });
     let (snapshot, state, batch, source) = pass.parts();
     request(snapshot, state, batch, source);
+    advertise(snapshot, state, batch, source);
     entered
 }
 
@@ -221,6 +223,48 @@ pub(crate) fn request<F: Frame, S: FrameSource<F>>(
             target_addr: target,
         };
         send(state, batch, port, build(source, unicast.unwrap_or(ethernet::BROADCAST), packet));
+    }
+}
+
+/// Networks of an advertisement, so that it fits into the least MTU of IPv6; of more networks there are more
+/// advertisements (RFC 4861 §6.2.3).
+const NETWORKS: usize = 32;
+
+/// Sends the pending router advertisements.
+fn advertise<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) {
+    while let Some(Advertisement { row, is_final, withdrawn }) = state.advertisements.pop() {
+        let Some(interface) = snapshot.interface_of(row).filter(|interface| interface.up) else { continue };
+        let Some(port) = interface.port else { continue };
+        let usable = |own: u128| state.shared.address_states.is_usable((row, Addr(own)));
+        let ipv6 = interface.ipv6.as_ref();
+        // An interface that has lost its last address has its link-local address for this once more.
+        let own = ipv6.map_or(Some(ipv6::link_local_of(interface.mac)), |ipv6| {
+            ipv6.link_local().filter(|own| usable(*own))
+        });
+        let Some(src) = own else { continue };
+        let advertised = ipv6.filter(|_| !is_final).map(|ipv6| ipv6.advertised(usable)).unwrap_or_default();
+        let (valid, preferred) = PREFIX_LIFETIMES;
+        let option = |(prefix, len), preferred| ndp::PrefixRepr { prefix, len, valid, preferred };
+        let mut prefixes: Vec<ndp::PrefixRepr> =
+            advertised.into_iter().map(|network| option(network, preferred)).collect();
+        prefixes.extend(withdrawn.into_iter().map(|network| option(network, 0)));
+        let mut rest = prefixes.as_slice();
+        loop {
+            let (prefixes, more) = rest.split_at(rest.len().min(NETWORKS));
+            let lifetime = if is_final { 0 } else { LIFETIME };
+            let (link, mtu) = (interface.mac, u32::from(interface.mtu));
+            let message = ndp::RouterRepr { hop_limit: 0, lifetime, link, mtu, prefixes };
+            send(state, batch, port, RouterMessage { src, message }.build(source));
+            rest = more;
+            if rest.is_empty() {
+                break;
+            }
+        }
     }
 }
 

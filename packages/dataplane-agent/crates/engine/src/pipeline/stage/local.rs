@@ -23,7 +23,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if let Err(reason) = translate(state, packet, false) {
             return StageOutcome::Drop(reason);
         }
-        if discovery::is_discovery(&packet.meta) {
+        if discovery::is_discovery(snapshot, &packet.meta) {
             let (reason, answer) = discovery::receive(snapshot, state, packet);
             state.drop(packet, reason);
             let port = snapshot.interface(packet.meta.in_interface).and_then(|interface| interface.port);
