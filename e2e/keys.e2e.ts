@@ -125,16 +125,18 @@ test('Esc in a list clears the selection first, then closes the window; in Find 
 });
 
 test('a letter in the tree of menus goes to the next menu that begins with it', async ({ ui }) => {
-  const item = (name: string) => ui.tree.getByRole('treeitem', { name, exact: true });
+  const item = (place: string) => ui.tree.locator(`[data-key="/${place}"]`);
   await item('Dashboard').focus();
   await ui.page.keyboard.press('u');
-  await expect(item('Users')).toBeFocused();
+  await expect(item('System/Users')).toBeFocused();
   await ui.page.keyboard.press('r');
-  await expect(item('Routes')).toBeFocused();
+  await expect(item('IP/Routes')).toBeFocused();
   await ui.page.keyboard.press('R');
-  await expect(item('Resources')).toBeFocused();
+  await expect(item('IPv6/Routes')).toBeFocused();
+  await ui.page.keyboard.press('R');
+  await expect(item('System/Resources')).toBeFocused();
   await ui.page.keyboard.press('x');
-  await expect(item('Resources')).toBeFocused();
+  await expect(item('System/Resources')).toBeFocused();
 });
 
 test('keys mean the rows after a comment by the button, and when the button is switched off', async ({

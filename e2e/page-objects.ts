@@ -49,11 +49,16 @@ export class Console {
   /** Opens the window of a menu from the tree, and its tab, e.g. of `/ip/firewall/nat`. */
   async open(address: string): Promise<Menu> {
     const { definition, tab } = placeOf(address);
-    for (const folder of definition.tree?.slice(0, -1) ?? []) {
-      const item = this.tree.getByRole('treeitem', { name: folder, exact: true });
-      if ((await item.getAttribute('aria-expanded')) === 'false') await item.click();
+    const labels = definition.tree ?? [];
+    for (const [level, label] of labels.entries()) {
+      // Several branches may have a label: each has its labels from the root on as its key.
+      const key = `/${labels.slice(0, level + 1).join('/')}`;
+      const item = this.tree
+        .getByRole('treeitem', { name: label, exact: true })
+        .and(this.page.locator(`[data-key="${key}"]`));
+      const isFolder = level < labels.length - 1;
+      if (!isFolder || (await item.getAttribute('aria-expanded')) === 'false') await item.click();
     }
-    await this.tree.getByRole('treeitem', { name: definition.tree?.at(-1) ?? '', exact: true }).click();
     const { root } = this.window(definition.title);
     await expect(root).toBeVisible();
     if (definition.tabs.length > 1) await root.getByRole('tab', { name: tab.label, exact: true }).click();

@@ -38,6 +38,8 @@ export const testNeeds = [
   },
   { program: 'dnsmasq', package: 'dnsmasq-base', why: 'a DHCP server in the router namespace' },
   { program: 'udhcpc', package: 'udhcpc', why: 'a DHCP client of the lab' },
+  { program: 'rdisc6', package: 'ndisc6', why: 'asks for router advertisements' },
+  { program: 'tracepath', package: 'iputils-tracepath', why: 'the path MTU of IPv6' },
   { program: '../lib/frr/ospfd', package: 'frr', why: 'OSPF in the router namespace' },
 ];
 

@@ -74,7 +74,7 @@ function show(instance) {
     ...instance.lab.hosts.map((host) => [
       host.name,
       host.routerPort ?? '-',
-      [...host.addresses, ...(host.more ?? [])].join(' '),
+      [...host.addresses, ...(host.more ?? []), ...host.ipv6.addresses].join(' '),
       host.gateway ?? '-',
       host.about,
     ]),
@@ -82,7 +82,9 @@ function show(instance) {
   ];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
-  console.log('\nnpm run lab -- sh lan          npm run lab -- exec lan -- ping -c3 198.51.100.10');
+  console.log(
+    '\nnpm run lab -- sh lan          npm run lab -- exec lan -- ping -c3 198.51.100.10      … ping -c3 2001:db8:198::10',
+  );
   return 0;
 }
 

@@ -7,6 +7,9 @@ import { run } from '../process.mjs';
 export function createLab(lab) {
   addNetns(lab.portsNetns);
   for (const host of lab.hosts) addNetns(host.netns);
+  // Containers may have switched it off for all namespaces that are made in them.
+  const on = ['all', 'default'].map((which) => `net.ipv6.conf.${which}.disable_ipv6=0`);
+  for (const host of lab.hosts) inNetns(host.netns, ['sysctl', '-qw', ...on]);
   const wan = named(lab, 'wan');
   const server = named(lab, 'server');
   for (const host of lab.hosts) {
@@ -19,9 +22,17 @@ export function createLab(lab) {
       run('ip', ['-n', host.netns, 'address', 'add', address, 'dev', `eth${index}`]);
     });
     for (const address of host.more ?? []) run('ip', ['-n', host.netns, 'address', 'add', address, 'dev', 'eth0']);
+    host.ipv6.addresses.forEach((address, index) => {
+      run('ip', ['-n', host.netns, '-6', 'address', 'add', address, 'dev', `eth${index}`, 'nodad']);
+    });
+    const { gateway, routes = [] } = host.ipv6;
+    const default6 = gateway === undefined ? [] : [{ to: 'default', via: gateway }];
+    for (const { to, via } of [...default6, ...routes]) {
+      run('ip', ['-n', host.netns, '-6', 'route', 'add', to, 'via', via]);
+    }
     if (host.gateway !== undefined) run('ip', ['-n', host.netns, 'route', 'add', 'default', 'via', host.gateway]);
   }
-  inNetns(wan.netns, ['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
+  inNetns(wan.netns, ['sysctl', '-qw', 'net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1']);
   // All hosts behind the masquerade are one target for the rate limit: a second traceroute would get no answers.
   for (const host of [wan, server]) inNetns(host.netns, ['sysctl', '-qw', 'net.ipv4.icmp_ratelimit=0']);
 }

@@ -217,6 +217,12 @@ export class AgentPeer {
         return { type: 'reply', body: { op: 'trace', packets: this.traced.slice(0, 1), done: true, lost: 0 } };
       case 'neighbors':
         return reply({ neighbors: this.neighbors });
+      case 'ipv6-neighbors':
+        return reply({ neighbors: [] });
+      case 'ipv6-addresses':
+        return reply({ addresses: [] });
+      case 'ipv6-routes':
+        return reply({ records: new Uint8Array(0) });
       case 'routes':
         return reply({ records: this.routes });
       case 'route-to':

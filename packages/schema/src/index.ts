@@ -16,6 +16,7 @@ export type {
   WindowSize,
 } from './menu.js';
 export { FIRST_BUILTIN_ROW, isTree, propOf } from './menu.js';
+export { isAdvertisable } from './menus/ipv6/address.js';
 export { DEFAULT_INTERFACE_QUEUE } from './menus/queue/interface.js';
 export { QUEUE_FINDINGS } from './menus/queue/lint.js';
 export { SYSLOG_FACILITIES, SYSLOG_SEVERITIES } from './menus/system/logging/action.js';
@@ -29,13 +30,16 @@ export { missingElement } from './props/comma-list.js';
 export { datetimeText, storedDatetime } from './props/datetime.js';
 export { displayDuration, durationMs, durationText } from './props/duration.js';
 export { durationUs } from './props/fine-duration.js';
+export { parseHopLimit } from './props/hop-limit-match.js';
 export { parseIcmpOptions } from './props/icmp-options.js';
 export { thousands } from './props/int.js';
 export { type IntRange, parseIntRange } from './props/int-range.js';
 export { ipv4, ipv4Mask, ipv4Network, ipv4Prefix, ipv4Text } from './props/ip.js';
 export { hasPorts, IP_PROTOCOL, protocolNumber, protocolText } from './props/ip-protocol.js';
 export { ipv4Range } from './props/ip-range.js';
-export { ipv6, ipv6Prefix, ipv6Text } from './props/ipv6.js';
+export { ipv6, ipv6Prefix, ipv6Text, isLinkLocal } from './props/ipv6.js';
+export { parseIpv6Nexthop } from './props/ipv6-nexthop.js';
+export { ipv6Range } from './props/ipv6-range.js';
 export { parseLimit } from './props/limit.js';
 export { parseNexthop } from './props/nexthop.js';
 export { splitNot } from './props/not.js';

@@ -18,6 +18,13 @@ import { ipRoute } from './menus/ip/route.js';
 import { ipFastPath } from './menus/ip/settings/fast-path.js';
 import { ipSlowPath } from './menus/ip/settings/slow-path.js';
 import { ipSettings } from './menus/ip/settings.js';
+import { ipv6AddressMenu } from './menus/ipv6/address.js';
+import { ipv6AddressList } from './menus/ipv6/firewall/address-list.js';
+import { ipv6Filter } from './menus/ipv6/firewall/filter.js';
+import { ipv6Mangle } from './menus/ipv6/firewall/mangle.js';
+import { ipv6Neighbor } from './menus/ipv6/neighbor.js';
+import { ipv6Route } from './menus/ipv6/route.js';
+import { ipv6Settings } from './menus/ipv6/settings.js';
 import { log } from './menus/log.js';
 import { password } from './menus/password.js';
 import { interfaceQueue } from './menus/queue/interface.js';
@@ -52,6 +59,13 @@ export const registry: readonly Menu[] = [
   ipSettings,
   ipFastPath,
   ipSlowPath,
+  ipv6AddressMenu,
+  ipv6Filter,
+  ipv6Mangle,
+  ipv6AddressList,
+  ipv6Neighbor,
+  ipv6Route,
+  ipv6Settings,
   simpleQueue,
   interfaceQueue,
   queueTree,

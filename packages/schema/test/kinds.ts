@@ -9,6 +9,7 @@ import { duration } from '../src/props/duration.js';
 import { oneOf, oneOfWithYesNo } from '../src/props/enum.js';
 import { fineDuration } from '../src/props/fine-duration.js';
 import { hexMask } from '../src/props/hex-mask.js';
+import { hopLimitMatch } from '../src/props/hop-limit-match.js';
 import { icmpOptions } from '../src/props/icmp-options.js';
 import { int } from '../src/props/int.js';
 import { intRange } from '../src/props/int-range.js';
@@ -17,6 +18,9 @@ import { ipAny } from '../src/props/ip-any.js';
 import { ipIfacePrefix, ipPrefix } from '../src/props/ip-prefix.js';
 import { ipProtocol } from '../src/props/ip-protocol.js';
 import { ipRange, ipRangeExact } from '../src/props/ip-range.js';
+import { ipv6Address, ipv6InterfacePrefix, ipv6Network } from '../src/props/ipv6-address.js';
+import { ipv6Nexthop } from '../src/props/ipv6-nexthop.js';
+import { ipv6AddressRange, ipv6RangeExact } from '../src/props/ipv6-range.js';
 import { kibibytes } from '../src/props/kibibytes.js';
 import { limit } from '../src/props/limit.js';
 import { mac } from '../src/props/mac.js';
@@ -58,6 +62,13 @@ export const kinds: Readonly<Record<string, Kind>> = {
   ipProtocol,
   ipRange,
   ipRangeExact,
+  ipv6Address,
+  ipv6InterfacePrefix,
+  ipv6Network,
+  ipv6Nexthop,
+  ipv6AddressRange,
+  ipv6RangeExact,
+  hopLimitMatch,
   limit,
   mac,
   nexthop,

@@ -141,7 +141,7 @@ describe('every property', () => {
     }
     if (menu.kind === 'settings' && !prop.readOnly) expect(prop.default, 'settings have defaults').toBeDefined();
     if (prop.dataplane && prop.readOnly) expect(name).toBe('default-name');
-    if (prop.readOnly || prop.required || prop.unset || prop.default !== undefined) return;
+    if (prop.readOnly || prop.required || prop.unset || prop.derived || prop.default !== undefined) return;
     // What may be left out on add says what then holds.
     expect(menu.kind, `${path} ${name} is neither required, unset nor has a default`).toBe('fixed');
   });
@@ -166,6 +166,23 @@ const DIFFERENT: Readonly<Record<string, string>> = {
   '/ip/arp mac-address default': 'an entry without address does nothing, so it is required',
   '/ip/arp mac-address required': 'an entry without address does nothing',
   '/ip/route distance unset': 'always has a value, by default 1',
+  '/ipv6/address advertise default': 'follows from the prefix: networks of other than 64 bits are not advertised',
+  '/ipv6/firewall/filter tcp-flags not': 'each flag has its own !',
+  '/ipv6/firewall/filter log default': 'as of /ip/firewall/filter',
+  '/ipv6/firewall/filter log-prefix default': 'as of /ip/firewall/filter',
+  '/ipv6/firewall/mangle tcp-flags not': 'each flag has its own !',
+  '/ipv6/firewall/mangle log default': 'as of /ip/firewall/mangle',
+  '/ipv6/firewall/mangle log-prefix default': 'as of /ip/firewall/mangle',
+  '/ipv6/firewall/filter reject-with default': 'the first of them, as of IPv4',
+  '/ipv6/firewall/mangle address-list-timeout default': 'as of the filter',
+  '/ipv6/firewall/address-list address required': 'an entry without address does nothing',
+  '/ipv6/firewall/address-list dynamic ro': 'only the system makes dynamic entries',
+  '/ipv6/neighbor address required': 'an entry without address does nothing',
+  '/ipv6/neighbor interface required': 'an entry without interface does nothing',
+  '/ipv6/neighbor mac-address required': 'an entry without address does nothing',
+  '/ipv6/neighbor disabled default': 'stated for all menus alike',
+  '/ipv6/route distance unset': 'always has a value, by default 1',
+  '/ipv6/settings max-neighbor-entries default': 'as of /ip/settings',
   '/ip/firewall/filter tcp-flags not': 'each flag has its own !',
   '/ip/firewall/mangle tcp-flags not': 'each flag has its own !',
   '/ip/firewall/address-list address required': 'an entry without address does nothing',
@@ -204,6 +221,8 @@ const OURS: Readonly<Record<string, string>> = {
   '/queue/interface *': 'the counters of queues',
   '/ip/address hint': 'settings without effect',
   '/ip/route hint': 'settings without effect',
+  '/ipv6/address hint': 'what the address is, and whether it is used',
+  '/ipv6/route hint': 'settings without effect',
   '/ip/settings ipv4-flow-cache-*': 'counters of the flow cache, as of the other handlers',
   '/ip/settings flow-offload': 'the kernel may forward what the flow cache knows',
   '/ip/settings fasttrack-mode': 'rules and queues may hold for fasttracked connections too',

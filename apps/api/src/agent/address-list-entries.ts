@@ -123,6 +123,31 @@ export class AddressListDump {
     return this.#bytes.byteLength;
   }
 
+  readonly #places = new Map<4 | 6, Uint32Array | undefined>();
+
+  /** Indices of the entries of a family, ascending; undefined where all are of it. Computed once. */
+  placesOf(family: 4 | 6): Uint32Array | undefined {
+    if (!this.#places.has(family)) this.#places.set(family, this.#findPlaces(family));
+    return this.#places.get(family);
+  }
+
+  #findPlaces(family: 4 | 6): Uint32Array | undefined {
+    let found = 0;
+    for (let index = 0; index < this.count; index += 1) {
+      if (this.#bytes[index * RECORD + field.family] === family) found += 1;
+    }
+    if (found === this.count) return undefined;
+    const places = new Uint32Array(found);
+    let at = 0;
+    for (let index = 0; index < this.count; index += 1) {
+      if (this.#bytes[index * RECORD + field.family] === family) {
+        places[at] = index;
+        at += 1;
+      }
+    }
+    return places;
+  }
+
   id(index: number): string {
     const at = index * RECORD;
     const hash = this.#hashes[this.#view.getUint32(at + field.list, true)] ?? '';

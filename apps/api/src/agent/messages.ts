@@ -50,6 +50,7 @@ export interface ReplyFor {
   readonly 'remove-ipv6-neighbor': Done;
   readonly 'ipv6-addresses': Extract<ReplyBody, { op: 'ipv6-addresses' }>;
   readonly routes: Routes;
+  readonly 'ipv6-routes': Extract<ReplyBody, { op: 'ipv6-routes' }>;
   readonly 'route-to': RouteTo;
   readonly 'reset-counters': Done;
   readonly 'reset-interface-counters': Done;

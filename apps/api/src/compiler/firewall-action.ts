@@ -15,6 +15,11 @@ const REJECT_WITH: readonly RejectWith[] = [
   'icmp-host-prohibited',
   'icmp-admin-prohibited',
   'tcp-reset',
+  'icmp-no-route',
+  'icmp-not-neighbour',
+  'icmp-address-unreachable',
+  'icmp-err-src-routing-header',
+  'icmp-headers-too-long',
 ];
 
 /** Action of a rule other than `jump`. */
@@ -22,13 +27,13 @@ export function translateAction(
   context: CompileContext,
   lists: AddressLists,
   table: Table,
+  menu: string,
   row: Row,
   kind: string,
 ): Action {
   switch (kind) {
     case 'add-src-to-address-list':
     case 'add-dst-to-address-list': {
-      const menu = `/ip/firewall/${table}`;
       const list = lists.indexOf(requiredValue(menu, row, 'address-list'));
       // none-dynamic has no end: 0.
       return { kind, list, 'timeout-ms': durationMs(requiredValue(menu, row, 'address-list-timeout')) ?? 0 };
@@ -39,28 +44,28 @@ export function translateAction(
     case 'passthrough':
       return { kind };
     default:
-      return otherAction(context, table, row, kind);
+      return otherAction(context, table, menu, row, kind);
   }
 }
 
-function otherAction(context: CompileContext, table: Table, row: Row, kind: string): Action {
+function otherAction(context: CompileContext, table: Table, menu: string, row: Row, kind: string): Action {
   switch (table) {
     case 'filter':
-      return filterAction(row, kind);
+      return filterAction(menu, row, kind);
     case 'nat':
       return natAction(row, kind);
     case 'mangle':
-      return mangleAction(context, row, kind);
+      return mangleAction(context, menu, row, kind);
   }
 }
 
-function filterAction(row: Row, kind: string): Action {
+function filterAction(menu: string, row: Row, kind: string): Action {
   switch (kind) {
     case 'drop':
     case 'fasttrack-connection':
       return { kind };
     case 'reject': {
-      const text = requiredValue('/ip/firewall/filter', row, 'reject-with');
+      const text = requiredValue(menu, row, 'reject-with');
       const answer = REJECT_WITH.find((known) => known === text);
       if (!answer) throw new InvalidRow(`reject-with: ${text} is no answer`);
       return { kind, with: answer };
@@ -102,23 +107,21 @@ function toPorts(row: Row): PortRange | null {
 
 const randomise = (row: Row): boolean => effective(NAT, row, 'randomise-ports') === 'true';
 
-const MANGLE = '/ip/firewall/mangle';
-
-function mangleAction({ marks }: CompileContext, row: Row, kind: string): Action {
-  const passthrough = effective(MANGLE, row, 'passthrough') === 'true';
+function mangleAction({ marks }: CompileContext, menu: string, row: Row, kind: string): Action {
+  const passthrough = effective(menu, row, 'passthrough') === 'true';
   switch (kind) {
     case 'fasttrack-connection':
       return { kind };
     case 'mark-packet':
-      return { kind, mark: marks.of(requiredValue(MANGLE, row, 'new-packet-mark')), passthrough };
+      return { kind, mark: marks.of(requiredValue(menu, row, 'new-packet-mark')), passthrough };
     case 'mark-connection':
-      return { kind, mark: marks.of(requiredValue(MANGLE, row, 'new-connection-mark')), passthrough };
+      return { kind, mark: marks.of(requiredValue(menu, row, 'new-connection-mark')), passthrough };
     case 'mark-routing':
-      return { kind, mark: marks.of(requiredValue(MANGLE, row, 'new-routing-mark')), passthrough };
+      return { kind, mark: marks.of(requiredValue(menu, row, 'new-routing-mark')), passthrough };
     case 'change-dscp':
-      return { kind, dscp: Number(requiredValue(MANGLE, row, 'new-dscp')), passthrough };
+      return { kind, dscp: Number(requiredValue(menu, row, 'new-dscp')), passthrough };
     case 'change-mss': {
-      const mss = requiredValue(MANGLE, row, 'new-mss');
+      const mss = requiredValue(menu, row, 'new-mss');
       const size =
         mss === 'clamp-to-pmtu' ? ({ kind: mss } as const) : ({ kind: 'value', bytes: Number(mss) } as const);
       return { kind, mss: size, passthrough };

@@ -2,6 +2,7 @@ import type { ConnectionState, Matcher, PortRange } from '@tollway/dataplane-age
 import {
   CONNECTION_STATES,
   menuByPath,
+  parseHopLimit,
   parseIcmpOptions,
   parseIntRange,
   parseLimit,
@@ -17,7 +18,6 @@ import {
 import type { Row } from '../snapshot/snapshot.js';
 import { type AddressLists, addressRange } from './address-lists.js';
 import type { CompileContext } from './context.js';
-import type { Table } from './hooks.js';
 import { isBuiltinList } from './interface-names.js';
 import { InvalidRow } from './invalid-row.js';
 
@@ -65,6 +65,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   dscp: ({ text, negate }) => ({ kind: 'dscp', dscp: Number(text), negate }),
   'dst-address-list': ({ text, negate }, _, lists) => ({ kind: 'dst-address-list', list: lists.indexOf(text), negate }),
   'src-address-list': ({ text, negate }, _, lists) => ({ kind: 'src-address-list', list: lists.indexOf(text), negate }),
+  'hop-limit': ({ text }) => ({ kind: 'hop-limit', ...read('hop-limit', text, parseHopLimit) }),
   'packet-size': ({ text, negate }) => ({ kind: 'packet-size', ...read('packet-size', text, parseIntRange), negate }),
   'dst-port': ({ text, negate }) => ({ kind: 'dst-port', ports: ports('dst-port', text), negate }),
   'src-port': ({ text, negate }) => ({ kind: 'src-port', ports: ports('src-port', text), negate }),
@@ -119,8 +120,8 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
 };
 
 /** Conditions of a rule. */
-export function translateMatchers(context: CompileContext, lists: AddressLists, table: Table, row: Row): Matcher[] {
-  const menu = menuByPath(`/ip/firewall/${table}`);
+export function translateMatchers(context: CompileContext, lists: AddressLists, path: string, row: Row): Matcher[] {
+  const menu = menuByPath(path);
   return Object.entries(TRANSLATIONS).flatMap(([property, translate]) => {
     const prop = menu?.props[property];
     const value = prop && row.values[property];

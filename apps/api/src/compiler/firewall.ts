@@ -7,21 +7,21 @@ import { translateAction } from './firewall-action.js';
 import { cachedRule, linkedRule } from './firewall-cache.js';
 import { checkCycle, checkJump, checkNesting, reachability, type UnlinkedRule } from './firewall-jumps.js';
 import { translateMatchers } from './firewall-match.js';
-import { HOOKS, type Table } from './hooks.js';
+import { type Family, HOOKS, type Table } from './hooks.js';
 import { InvalidRow } from './invalid-row.js';
 
 /**
  * Chains of a table: the hooks first, then those of the user in the order of their first rule. A chain
  * exists as soon as a rule names it, even if that rule is disabled or cannot work.
  */
-export function compileFirewall(context: CompileContext, table: Table): Chain[] {
-  const lists = context.once(AddressLists.of);
-  const menu = `/ip/firewall/${table}`;
+export function compileFirewall(context: CompileContext, table: Table, family: Family = 'ip'): Chain[] {
+  const lists = AddressLists.of(context, family);
+  const menu = `/${family}/firewall/${table}`;
   const names = new Set<string>(HOOKS[table]);
   for (const row of rowsOf(context.snapshot, menu)) if (row.values.chain) names.add(row.values.chain);
 
   let rules = context.translate(menu, (row) =>
-    cachedRule(context, lists, row, () => unlinkedRule(context, lists, table, row)),
+    cachedRule(context, lists, row, () => unlinkedRule(context, lists, table, menu, row)),
   );
   rules = keep(context, rules, (rule) => checkJump(rule, names, HOOKS[table]));
   const jumps = reachability(rules);
@@ -39,18 +39,23 @@ export function compileFirewall(context: CompileContext, table: Table): Chain[] 
   return chains;
 }
 
-function unlinkedRule(context: CompileContext, lists: AddressLists, table: Table, row: Row): UnlinkedRule {
-  const menu = `/ip/firewall/${table}`;
+function unlinkedRule(
+  context: CompileContext,
+  lists: AddressLists,
+  table: Table,
+  menu: string,
+  row: Row,
+): UnlinkedRule {
   const kind = requiredValue(menu, row, 'action');
   const logged = kind === 'log' || effective(menu, row, 'log') === 'true';
   return {
     row,
     chain: requiredValue(menu, row, 'chain'),
-    matchers: translateMatchers(context, lists, table, row),
+    matchers: translateMatchers(context, lists, menu, row),
     action:
       kind === 'jump'
         ? { kind, target: requiredValue(menu, row, 'jump-target') }
-        : translateAction(context, lists, table, row, kind),
+        : translateAction(context, lists, table, menu, row, kind),
     log: logged ? (effective(menu, row, 'log-prefix') ?? '') : null,
   };
 }

@@ -22,6 +22,13 @@ import { ipRoute } from './ip/route.js';
 import { ipFastPath } from './ip/settings/fast-path.js';
 import { ipSlowPath } from './ip/settings/slow-path.js';
 import { ipSettings } from './ip/settings.js';
+import { ipv6Address } from './ipv6/address.js';
+import { ipv6AddressList } from './ipv6/firewall/address-list.js';
+import { ipv6Filter } from './ipv6/firewall/filter.js';
+import { ipv6Mangle } from './ipv6/firewall/mangle.js';
+import { ipv6Neighbor } from './ipv6/neighbor.js';
+import { ipv6Route } from './ipv6/route.js';
+import { ipv6Settings } from './ipv6/settings.js';
 import { log } from './log.js';
 import type { MenuModule, ViewSources } from './module.js';
 import { password } from './password.js';
@@ -57,6 +64,13 @@ export const menuModules: readonly MenuModule[] = [
   ipSettings,
   ipFastPath,
   ipSlowPath,
+  ipv6Address,
+  ipv6AddressList,
+  ipv6Filter,
+  ipv6Mangle,
+  ipv6Neighbor,
+  ipv6Route,
+  ipv6Settings,
   log,
   password,
   interfaceQueue,

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ipv6AddressInfo, Ipv6NeighborInfo } from '@tollway/dataplane-agent';
 import { PROTOCOL } from '@tollway/dataplane-agent/records';
 import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
 import { ConnectionDump, type ConnectionSnapshot } from '../agent/connections.js';
+import { Ipv6RouteDump } from '../agent/ipv6-routes.js';
 import { AgentGone, type NeighborInfo, type PortInfo, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
@@ -19,6 +21,9 @@ export class LiveState {
   readonly #queues: SharedReading<QueueDump>;
   readonly #neighbors: SharedReading<readonly NeighborInfo[]>;
   readonly #routes: SharedReading<RouteDump>;
+  readonly #ipv6Neighbors: SharedReading<readonly Ipv6NeighborInfo[]>;
+  readonly #ipv6Addresses: SharedReading<readonly Ipv6AddressInfo[]>;
+  readonly #ipv6Routes: SharedReading<Ipv6RouteDump>;
   readonly #ports: SharedReading<readonly PortInfo[]>;
   readonly #addressLists: SharedReading<AddressListDump>;
   /** Ids of the entries of address lists, and the times at which the entries were created. */
@@ -41,6 +46,13 @@ export class LiveState {
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
     this.#routes = new SharedReading(async () => new RouteDump(await agent.request({ op: 'routes' })));
+    this.#ipv6Neighbors = new SharedReading<readonly Ipv6NeighborInfo[]>(
+      async () => (await agent.request({ op: 'ipv6-neighbors' })).neighbors,
+    );
+    this.#ipv6Addresses = new SharedReading<readonly Ipv6AddressInfo[]>(
+      async () => (await agent.request({ op: 'ipv6-addresses' })).addresses,
+    );
+    this.#ipv6Routes = new SharedReading(async () => new Ipv6RouteDump(await agent.request({ op: 'ipv6-routes' })));
     // A port's backend may change while the agent runs, so that its ports are requested again.
     this.#ports = new SharedReading<readonly PortInfo[]>(
       async () => (await agent.request({ op: 'hello', protocol: PROTOCOL })).ports,
@@ -58,6 +70,9 @@ export class LiveState {
         this.#queues,
         this.#neighbors,
         this.#routes,
+        this.#ipv6Neighbors,
+        this.#ipv6Addresses,
+        this.#ipv6Routes,
         this.#ports,
         this.#addressLists,
       ];
@@ -104,6 +119,20 @@ export class LiveState {
   /** Dynamic entries of address lists. */
   addressLists(maxAgeMs = 0): Promise<AddressListDump | undefined> {
     return this.#addressLists.read(maxAgeBySize(maxAgeMs, this.#addressLists.last));
+  }
+
+  ipv6Neighbors(maxAgeMs = 0): Promise<readonly Ipv6NeighborInfo[] | undefined> {
+    return this.#ipv6Neighbors.read(maxAgeMs);
+  }
+
+  /** The router's own addresses of IPv6, with those that it has made. */
+  ipv6Addresses(maxAgeMs = 0): Promise<readonly Ipv6AddressInfo[] | undefined> {
+    return this.#ipv6Addresses.read(maxAgeMs);
+  }
+
+  /** Every route of IPv6 that the data plane has. */
+  ipv6Routes(maxAgeMs = 0): Promise<Ipv6RouteDump | undefined> {
+    return this.#ipv6Routes.read(maxAgeBySize(maxAgeMs, this.#ipv6Routes.last));
   }
 
   /** Every route that the data plane has. */

@@ -60,9 +60,9 @@ describe('compile', () => {
       nat: ['srcnat', 'dstnat'].map((name) => ({ name, rules: [] })),
       mangle: ['prerouting', 'input', 'forward', 'output', 'postrouting'].map((name) => ({ name, rules: [] })),
       'ipv6-address-lists': [],
-      'ipv6-filter': [],
+      'ipv6-filter': ['input', 'forward', 'output'].map((name) => ({ name, rules: [] })),
       'ipv6-nat': [],
-      'ipv6-mangle': [],
+      'ipv6-mangle': ['prerouting', 'input', 'forward', 'output', 'postrouting'].map((name) => ({ name, rules: [] })),
       'mark-names': [],
       'queue-types': [],
       'simple-queues': [],
@@ -187,6 +187,73 @@ describe('compile', () => {
     ]);
   });
 
+  it('addresses, routes, neighbours and settings of IPv6 become numbers too', () => {
+    const { config, invalid } = compile(
+      snapshotOf({
+        '/interface/ethernet': ports(2),
+        '/ipv6/address': [
+          { address: '2001:db8:1::1/64', interface: 'ether1' },
+          { address: '2001:db8:2::7/64', interface: 'ether2', 'eui-64': 'true', advertise: 'false', 'no-dad': 'true' },
+          { address: '2001:db8:3::1/127', interface: 'ether2' },
+        ],
+        '/ipv6/route': [
+          { gateway: 'fe80::1%ether1', 'pref-src': '2001:db8:2::99' },
+          { 'dst-address': '2001:db8:9::/48', gateway: '2001:db8:1::1' },
+          { 'dst-address': '2001:db8:a::/48', gateway: 'ether2', 'pref-src': '2001:db8:4::1' },
+          { 'dst-address': '2001:db8:b::/48', blackhole: 'true', distance: '7' },
+        ],
+        '/ipv6/neighbor': [{ address: 'fe80::9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether2' }],
+        '/ipv6/settings': [{ forward: 'false' }],
+      }),
+    );
+    const none = { 'eui-64': false, 'no-dad': false, advertise: false };
+    expect(config.addresses).toEqual([
+      {
+        row: 3,
+        interface: 1,
+        address: '2001:db8:1::1',
+        'prefix-len': 64,
+        network: '2001:db8:1::',
+        ipv6: { ...none, advertise: true },
+      },
+      {
+        row: 4,
+        interface: 2,
+        address: '2001:db8:2::',
+        'prefix-len': 64,
+        network: '2001:db8:2::',
+        ipv6: { ...none, 'eui-64': true, 'no-dad': true },
+      },
+      { row: 5, interface: 2, address: '2001:db8:3::1', 'prefix-len': 127, network: '2001:db8:3::' },
+    ]);
+    expect(config.routes).toEqual([
+      {
+        row: 6,
+        destination: '::',
+        'prefix-len': 0,
+        distance: 1,
+        target: { kind: 'gateway', address: 'fe80::1', interface: 1 },
+        'pref-src': '2001:db8:2::99',
+      },
+      {
+        row: 9,
+        destination: '2001:db8:b::',
+        'prefix-len': 48,
+        distance: 7,
+        target: { kind: 'blackhole' },
+        'pref-src': null,
+      },
+    ]);
+    expect(config.neighbors).toEqual([
+      { row: 10, interface: 2, address: 'fe80::9', 'mac-address': 'aa:00:00:00:00:09', published: false },
+    ]);
+    expect(config.settings.ipv6).toEqual({ 'disable-ipv6': false, forward: false, 'max-neighbor-entries': 8192 });
+    expect(Object.fromEntries(invalid)).toEqual({
+      7: 'gateway: 2001:db8:1::1 is an address of this router itself',
+      8: 'pref-src: 2001:db8:4::1 is no enabled address of this router; give one of those, or unset it',
+    });
+  });
+
   it('rows that cannot work are left out with their reason', () => {
     const { config, invalid } = compile(
       snapshotOf({
@@ -230,6 +297,26 @@ describe('schema and compiler agree', () => {
     '/ip/route': [{ gateway: '10.0.0.2' }],
     '/ip/arp': [{ address: '10.0.0.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether1' }],
     '/ip/settings': [{}],
+    '/ipv6/address': [{ address: '2001:db8::1/64', interface: 'ether1' }],
+    '/ipv6/route': [{ gateway: '2001:db8::2' }],
+    '/ipv6/neighbor': [{ address: '2001:db8::9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether1' }],
+    '/ipv6/settings': [{}],
+    '/ipv6/firewall/address-list': [{ list: 'bad', address: '2001:db8::/32' }],
+    '/ipv6/firewall/filter': [
+      { chain: 'forward', 'in-interface-list': 'LAN', log: 'true' },
+      { chain: 'forward', action: 'jump', 'jump-target': 'own' },
+      { chain: 'own', action: 'reject' },
+      { chain: 'own', action: 'add-src-to-address-list', 'address-list': 'seen' },
+    ],
+    '/ipv6/firewall/mangle': [
+      { chain: 'prerouting', action: 'mark-packet', 'new-packet-mark': 'a', log: 'true' },
+      { chain: 'prerouting', action: 'mark-connection', 'new-connection-mark': 'a' },
+      { chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': 'a' },
+      { chain: 'forward', action: 'change-dscp', 'new-dscp': '46' },
+      { chain: 'forward', action: 'change-mss', 'new-mss': '1400', protocol: 'tcp' },
+      { chain: 'forward', action: 'jump', 'jump-target': 'own' },
+      { chain: 'own', action: 'add-dst-to-address-list', 'address-list': 'seen' },
+    ],
     '/ip/firewall/connection/tracking': [{}],
     '/ip/firewall/address-list': [{ list: 'bad', address: '10.0.0.1' }],
     '/ip/firewall/filter': [

@@ -62,7 +62,7 @@ export const STANDALONE_WINDOWS: readonly StandaloneWindow[] = [
 ];
 
 /** The first level of the tree, in the order that RouterOS users expect; other entries come last. */
-const TOP = ['Dashboard', 'Interfaces', 'IP', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
+const TOP = ['Dashboard', 'Interfaces', 'IP', 'IPv6', 'Routing', 'System', 'Queues', 'Files', 'Log', 'Tools'];
 
 function tabFor(menu: MenuOutline, menus: readonly MenuOutline[]): Tab {
   const opened = menus.flatMap(({ path, window }): RelatedWindow[] =>

@@ -3,11 +3,13 @@ import type { Prop } from '../menu.js';
 import { bool } from '../props/bool.js';
 import { duration } from '../props/duration.js';
 import { oneOf } from '../props/enum.js';
+import { hopLimitMatch } from '../props/hop-limit-match.js';
 import { icmpOptions } from '../props/icmp-options.js';
 import { int } from '../props/int.js';
 import { intRange } from '../props/int-range.js';
 import { ipProtocol } from '../props/ip-protocol.js';
 import { ipRange } from '../props/ip-range.js';
+import { ipv6AddressRange } from '../props/ipv6-range.js';
 import { limit } from '../props/limit.js';
 import { withNot } from '../props/not.js';
 import { nth } from '../props/nth.js';
@@ -42,7 +44,10 @@ const match = (kind: Kind, label: string, tab: Tab, help: string): Prop => ({
 
 const anInterface = reference('/interface', 'name', { keywords: ['all-ethernet', 'all-vlan'] });
 const anInterfaceList = reference('/interface/list', 'name');
-const anAddressList = name({ ref: [{ menu: '/ip/firewall/address-list', prop: 'list' }] });
+/** Menu with the address lists of a family. */
+type AddressListMenu = '/ip/firewall/address-list' | '/ipv6/firewall/address-list';
+
+const addressListIn = (menu: AddressListMenu): Kind => name({ ref: [{ menu, prop: 'list' }] });
 
 /** Actions that put an address of the packet into a list and go on with the next rule. */
 export const LIST_ACTIONS = ['add-src-to-address-list', 'add-dst-to-address-list'] as const;
@@ -54,18 +59,18 @@ export const CONNECTION_STATES = ['invalid', 'established', 'related', 'new', 'u
 
 const ports = 'Needs protocol tcp or udp.';
 
-/** Conditions that filter, mangle and NAT rules share, in the order of the dialog. */
-export const firewallMatch: Readonly<Record<string, Prop>> = {
-  'src-address': match(ipRange, 'Src. Address', 'General', 'Source address, prefix or range.'),
-  'dst-address': match(ipRange, 'Dst. Address', 'General', 'Destination address, prefix or range.'),
+/** Conditions that filter, mangle and NAT rules of a family share, in the order of the dialog. */
+const firewallMatchOf = (range: Kind, lists: AddressListMenu): Readonly<Record<string, Prop>> => ({
+  'src-address': match(range, 'Src. Address', 'General', 'Source address, prefix or range.'),
+  'dst-address': match(range, 'Dst. Address', 'General', 'Destination address, prefix or range.'),
   'src-address-list': match(
-    anAddressList,
+    addressListIn(lists),
     'Src. Address List',
     'General',
     'The source address is in this address list.',
   ),
   'dst-address-list': match(
-    anAddressList,
+    addressListIn(lists),
     'Dst. Address List',
     'General',
     'The destination address is in this address list.',
@@ -88,7 +93,13 @@ export const firewallMatch: Readonly<Record<string, Prop>> = {
     'General',
     'The outgoing interface is in this list.',
   ),
-};
+});
+
+/** Conditions that filter, mangle and NAT rules of IPv4 share. */
+export const firewallMatch = firewallMatchOf(ipRange, '/ip/firewall/address-list');
+
+/** Those of IPv6. */
+export const ipv6FirewallMatch = firewallMatchOf(ipv6AddressRange, '/ipv6/firewall/address-list');
 
 /** Conditions on size, volume, time and share of the packets, in the order of the dialog. */
 export const rateMatch: Readonly<Record<string, Prop>> = {
@@ -122,7 +133,10 @@ export const rateMatch: Readonly<Record<string, Prop>> = {
 
 /** Mark to match or to set, with the marks that rules set as suggestions; a mark that no rule sets never matches. */
 export const mark = (property: 'new-packet-mark' | 'new-connection-mark' | 'new-routing-mark'): Kind =>
-  name({ values: [NO_MARK], ref: [{ menu: '/ip/firewall/mangle', prop: property }] });
+  name({
+    values: [NO_MARK],
+    ref: ['/ip/firewall/mangle', '/ipv6/firewall/mangle'].map((menu) => ({ menu, prop: property })),
+  });
 
 /** Conditions on marks and on the DSCP, in the order of the dialog. */
 export const markMatch: Readonly<Record<string, Prop>> = {
@@ -179,6 +193,22 @@ export const icmpMatch: Readonly<Record<string, Prop>> = {
   ),
 };
 
+/** Conditions on ICMPv6 messages and on the hop limit. */
+export const ipv6Match: Readonly<Record<string, Prop>> = {
+  'icmp-options': match(
+    icmpOptions,
+    'ICMP Options',
+    'Advanced',
+    'ICMPv6 type and codes, such as 128 or 1:3. Needs protocol icmpv6.',
+  ),
+  'hop-limit': plainMatch(
+    hopLimitMatch,
+    'Hop Limit',
+    'Advanced',
+    'Hop limit of the packet as it came in: equal:1, greater-than:64.',
+  ),
+};
+
 /** Log line for each match, whatever the action. */
 export const logging: Readonly<Record<string, Prop>> = {
   log: {
@@ -217,7 +247,11 @@ export const chain = (menu: string, builtin: readonly string[], proposed: string
 });
 
 /** Action of a rule, the chain in which `jump` continues, and the list to which addresses are added. */
-export const action = (menu: string, values: readonly string[]): Readonly<Record<string, Prop>> => ({
+export const action = (
+  menu: string,
+  values: readonly string[],
+  lists: AddressListMenu = '/ip/firewall/address-list',
+): Readonly<Record<string, Prop>> => ({
   action: {
     kind: oneOf(values),
     label: 'Action',
@@ -236,7 +270,7 @@ export const action = (menu: string, values: readonly string[]): Readonly<Record
     dataplane: true,
   },
   'address-list': {
-    kind: anAddressList,
+    kind: addressListIn(lists),
     label: 'Address List',
     help: 'Address list that the address is put into.',
     tab: 'Action',

@@ -25,6 +25,7 @@ export const IP_PROTOCOL = {
   gre: 47,
   'ipsec-esp': 50,
   'ipsec-ah': 51,
+  icmpv6: 58,
   rspf: 73,
   vmtp: 81,
   ospf: 89,

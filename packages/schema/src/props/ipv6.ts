@@ -1,4 +1,4 @@
-import { ipv4 } from './ip.js';
+import { ipv4, ipv4Text } from './ip.js';
 
 /** Groups of an IPv6 address. */
 const GROUPS = 8;
@@ -38,8 +38,12 @@ function withEmbeddedIpv4(groups: string, last: string): bigint | undefined {
     : ipv6(`${groups}${(address >>> 16).toString(16)}:${(address & 0xffff).toString(16)}`);
 }
 
-/** Text of a 128-bit number in the form of RFC 5952 §4. */
+/** First 96 bits of an IPv4-mapped address (RFC 4291 §2.5.5.2). */
+const IPV4_MAPPED = 0xffffn;
+
+/** Text of a 128-bit number in the form of RFC 5952 §4, of an IPv4-mapped address that of §5. The data plane writes the same. */
 export function ipv6Text(value: bigint): string {
+  if (value >> 32n === IPV4_MAPPED) return `::ffff:${ipv4Text(Number(value & 0xffff_ffffn))}`;
   const groups = Array.from({ length: GROUPS }, (_, index) =>
     ((value >> BigInt(16 * (GROUPS - 1 - index))) & 0xffffn).toString(16),
   );
@@ -69,3 +73,6 @@ export function ipv6Prefix(text: string): Ipv6Prefix | undefined {
   const host = BigInt(BITS - length);
   return { address: (address >> host) << host, length };
 }
+
+/** Whether an address is only for neighbours on one link (RFC 4291 §2.5.6). */
+export const isLinkLocal = (address: bigint): boolean => address >> 118n === 0x3fan;

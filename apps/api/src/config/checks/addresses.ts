@@ -15,3 +15,15 @@ export function notUnicast(mac: string): string | undefined {
   if (mac !== '00:00:00:00:00:00' && (Number.parseInt(mac.slice(0, 2), 16) & 1) === 0) return undefined;
   return `value of mac-address: ${mac} is no unicast address; give one whose first octet is even and that is not all zeros`;
 }
+
+/** IPv6 addresses that no host can have (RFC 4291 sections 2.5.2, 2.5.3, 2.5.5.2 and 2.7), by their first bits. */
+const NO_IPV6_HOSTS = [
+  { from: 0n, bits: 128n, what: 'the unspecified address' },
+  { from: 1n, bits: 128n, what: 'the loopback address' },
+  { from: 0xffff_0000_0000n, bits: 96n, what: 'an IPv4-mapped address' },
+  { from: 0xffn << 120n, bits: 8n, what: 'a multicast address' },
+];
+
+/** Description of an IPv6 address that cannot be a host's; undefined when it can. */
+export const noIpv6Host = (address: bigint): string | undefined =>
+  NO_IPV6_HOSTS.find(({ from, bits }) => address >> (128n - bits) === from >> (128n - bits))?.what;

@@ -51,15 +51,16 @@ function checkInterfaces({ values }: ProposedRow): FieldError | undefined {
 
 const PORTS = ['src-port', 'dst-port', 'port'] as const;
 
-function checkTransport({ values }: ProposedRow): FieldError | undefined {
+function checkTransport({ menu, values }: ProposedRow): FieldError | undefined {
   const { protocol } = values;
   const property = PORTS.find((name) => values[name] !== undefined);
   if (property && protocol !== 'tcp' && protocol !== 'udp') return portsNeedProtocol(property);
   if (values['tcp-flags'] !== undefined && protocol !== 'tcp') {
     return fieldError('tcp-flags', 'value of tcp-flags: TCP flags can be specified only if protocol is tcp');
   }
-  if (values['icmp-options'] !== undefined && protocol !== 'icmp') {
-    return fieldError('icmp-options', 'value of icmp-options: ICMP options can be specified only if protocol is icmp');
+  const icmp = menu.path.startsWith('/ipv6/') ? 'icmpv6' : 'icmp';
+  if (values['icmp-options'] !== undefined && protocol !== icmp) {
+    return fieldError('icmp-options', `value of icmp-options: they can be specified only if protocol is ${icmp}`);
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import type { IpSettings } from '@tollway/dataplane-agent';
 import type { CompileContext } from '../../compiler/context.js';
+import { compileIpv6Settings } from '../../compiler/ipv6-settings.js';
 import { Settings } from '../../compiler/settings.js';
 import { yesNo } from '../../view/rows.js';
 import { type Figures, settingsView } from '../../view/settings.js';
@@ -7,6 +8,7 @@ import type { MenuModule } from '../module.js';
 
 function compileSettings(context: CompileContext): IpSettings {
   const settings = new Settings(context, '/ip/settings');
+  const ipv6 = compileIpv6Settings(context);
   const rpFilter = settings.word('rp-filter');
   const timestamps = settings.word('tcp-timestamps');
   return {
@@ -28,6 +30,7 @@ function compileSettings(context: CompileContext): IpSettings {
     'fragment-time-ms': settings.integer('ipv4-fragment-time') * 1_000,
     'tcp-syncookies': settings.yes('tcp-syncookies'),
     'tcp-timestamps': timestamps === 'disabled' || timestamps === 'enabled' ? timestamps : 'random-offset',
+    ...(ipv6 !== undefined && { ipv6 }),
   };
 }
 

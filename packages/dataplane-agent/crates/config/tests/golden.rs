@@ -21,12 +21,18 @@ fn read(value: &serde_json::Value) -> DataplaneConfig {
 fn an_empty_configuration_is_the_default_of_the_types() {
     let mut config = read(&golden("empty"));
     // The compiler names the hooks even when they hold no rules.
-    assert!(
-        config.filter.iter().chain(&config.nat).chain(&config.mangle).all(|chain| chain.rules.is_empty())
-    );
-    config.filter.clear();
-    config.nat.clear();
-    config.mangle.clear();
+    let tables = [
+        &mut config.filter,
+        &mut config.nat,
+        &mut config.mangle,
+        &mut config.ipv6_filter,
+        &mut config.ipv6_nat,
+        &mut config.ipv6_mangle,
+    ];
+    for chains in tables {
+        assert!(chains.iter().all(|chain| chain.rules.is_empty()));
+        chains.clear();
+    }
     assert_eq!(config, DataplaneConfig::default());
 }
 

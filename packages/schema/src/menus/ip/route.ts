@@ -1,17 +1,15 @@
 import { defineMenu } from '../../define.js';
-import type { Prop } from '../../menu.js';
 import { comment } from '../../mixins/comment.js';
-import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../mixins/disabled.js';
+import { disabled, dynamic } from '../../mixins/disabled.js';
 import { hint } from '../../mixins/hint.js';
 import { readOnly } from '../../mixins/read-only.js';
-import { bool, present } from '../../props/bool.js';
+import { routeFlags, routeStates } from '../../mixins/route-states.js';
+import { present } from '../../props/bool.js';
 import { int } from '../../props/int.js';
 import { ip } from '../../props/ip.js';
 import { ipPrefix } from '../../props/ip-prefix.js';
 import { nexthop } from '../../props/nexthop.js';
 import { text } from '../../props/text.js';
-
-const state = (label: string, help: string): Prop => ({ kind: bool, label, help, tab: 'Status', readOnly: true });
 
 /** Static routes of the user, connected routes of the addresses, and routes of other programs. */
 export const ipRoute = defineMenu({
@@ -67,27 +65,9 @@ export const ipRoute = defineMenu({
     ...comment(),
     ...dynamic(),
     ...hint('Why the route is not used, or what the other properties do not say of it.', 'Status'),
-    inactive: state('Inactive', 'Not used now: the gateway is unreachable or a better route exists.'),
-    active: state('Active', 'Used now.'),
-    connect: state('Connect', 'Follows from an address of the router.'),
-    static: state('Static', 'Configured by a user.'),
-    rip: state('RIP', 'Learned from RIP.'),
-    bgp: state('BGP', 'Learned from BGP.'),
-    ospf: state('OSPF', 'Learned from OSPF.'),
-    'is-is': state('IS-IS', 'Learned from IS-IS.'),
+    ...routeStates,
   },
-  flags: [
-    dynamicFlag,
-    disabledFlag,
-    { letter: 'I', prop: 'inactive', title: 'inactive' },
-    { letter: 'A', prop: 'active', title: 'active' },
-    { letter: 'c', prop: 'connect', title: 'connect' },
-    { letter: 's', prop: 'static', title: 'static' },
-    { letter: 'r', prop: 'rip', title: 'rip' },
-    { letter: 'b', prop: 'bgp', title: 'bgp' },
-    { letter: 'o', prop: 'ospf', title: 'ospf' },
-    { letter: 'i', prop: 'is-is', title: 'is-is' },
-  ],
+  flags: routeFlags,
   columns: ['dst-address', 'gateway', 'distance', 'pref-src', 'immediate-gw', 'comment'],
   tabs: ['General', 'Status'],
   key: ['dst-address', 'gateway'],

@@ -6,20 +6,15 @@ import {
   firewallMatch,
   icmpMatch,
   LIST_ACTIONS,
-  mark,
   markMatch,
   rateMatch,
   tcpFlagsMatch,
 } from '../../../mixins/firewall-match.js';
-import { MATCH_COLUMNS, ruleList, ruleState } from '../../../mixins/firewall-rule.js';
-import { bool } from '../../../props/bool.js';
-import { int } from '../../../props/int.js';
+import { ruleList, ruleState } from '../../../mixins/firewall-rule.js';
+import { MANGLE_COLUMNS, MANGLE_MARKING_ACTIONS, mangleActions, markTargets } from '../../../mixins/mangle.js';
 import { FIREWALL_WINDOW } from '../../../windows.js';
 
 const path = '/ip/firewall/mangle';
-
-/** Actions that change the packet or its connection, after which the next rule may follow. */
-const MANGLE_MARKING_ACTIONS = ['mark-packet', 'mark-connection', 'mark-routing', 'change-dscp', 'change-mss'] as const;
 
 /** Rules that mark packets and connections, and change their headers. */
 export const firewallMangle = defineMenu({
@@ -27,11 +22,7 @@ export const firewallMangle = defineMenu({
   title: 'Mangle',
   singular: 'Mangle Rule',
   ...ruleList,
-  referenceTargets: ['packet', 'connection', 'routing'].map((what) => ({
-    property: `new-${what}-mark`,
-    word: `${what} mark`,
-    when: { prop: 'action', value: `mark-${what}` },
-  })),
+  referenceTargets: markTargets,
   window: { tabOf: FIREWALL_WINDOW },
   tree: ['IP', 'Firewall', 'Mangle'],
   help: 'Rules that mark packets and connections and change headers, evaluated from top to bottom.',
@@ -53,72 +44,8 @@ export const firewallMangle = defineMenu({
       ...MANGLE_MARKING_ACTIONS,
       ...LIST_ACTIONS,
     ]),
-    'new-packet-mark': {
-      kind: mark('new-packet-mark'),
-      label: 'New Packet Mark',
-      help: 'Mark that the packet gets; no-mark removes it.',
-      tab: 'Action',
-      unset: true,
-      when: { prop: 'action', values: ['mark-packet'] },
-      dataplane: true,
-    },
-    'new-connection-mark': {
-      kind: mark('new-connection-mark'),
-      label: 'New Connection Mark',
-      help: 'Mark that the connection gets; no-mark removes it.',
-      tab: 'Action',
-      unset: true,
-      when: { prop: 'action', values: ['mark-connection'] },
-      dataplane: true,
-    },
-    'new-routing-mark': {
-      kind: mark('new-routing-mark'),
-      label: 'New Routing Mark',
-      help: 'Routing mark; without effect as long as there is one routing table.',
-      tab: 'Action',
-      unset: true,
-      when: { prop: 'action', values: ['mark-routing'] },
-      dataplane: true,
-    },
-    'new-dscp': {
-      kind: int({ min: 0, max: 63 }),
-      label: 'New DSCP',
-      help: 'Differentiated services code point that is written into the IP header.',
-      tab: 'Action',
-      unset: true,
-      when: { prop: 'action', values: ['change-dscp'] },
-      dataplane: true,
-    },
-    'new-mss': {
-      kind: int({ min: 40, max: 65_534, keywords: ['clamp-to-pmtu'] }),
-      label: 'New TCP MSS',
-      help: 'Maximum segment size of SYN packets, or clamp-to-pmtu for the largest that the MTU allows.',
-      tab: 'Action',
-      unset: true,
-      when: { prop: 'action', values: ['change-mss'] },
-      dataplane: true,
-    },
-    passthrough: {
-      kind: bool,
-      label: 'Passthrough',
-      help: 'Continue with the next rule; otherwise this one ends the table.',
-      tab: 'Action',
-      default: 'true',
-      when: { prop: 'action', values: MANGLE_MARKING_ACTIONS },
-      dataplane: true,
-    },
+    ...mangleActions,
     ...ruleState,
   },
-  columns: [
-    'action',
-    'new-packet-mark',
-    'new-connection-mark',
-    'chain',
-    ...MATCH_COLUMNS,
-    'connection-state',
-    'packet-mark',
-    'connection-mark',
-    'bytes',
-    'packets',
-  ],
+  columns: MANGLE_COLUMNS,
 });

@@ -1,0 +1,193 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Router } from './router.js';
+
+const ADDRESS = '/ipv6/address';
+const ROUTE = '/ipv6/route';
+const NEIGHBOR = '/ipv6/neighbor';
+const FILTER = '/ipv6/firewall/filter';
+const LISTS = '/ipv6/firewall/address-list';
+
+let router: Router;
+beforeEach(async () => {
+  router = await Router.start();
+});
+afterEach(() => router.close());
+
+async function add(menu: string, body: Record<string, string>): Promise<string> {
+  const answer = await router.rest('PUT', menu, body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  return answer.id;
+}
+
+async function refused(menu: string, body: Record<string, string>): Promise<string> {
+  const answer = await router.rest('PUT', menu, body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(400);
+  return answer.error.detail ?? '';
+}
+
+describe('an IPv6 address', () => {
+  it('is advertised where hosts can make themselves addresses, unless that is switched off', async () => {
+    const ids = [
+      await add(ADDRESS, { address: '2001:DB8::1/64', interface: 'ether2' }),
+      await add(ADDRESS, { address: '2001:db8:1::1/127', interface: 'ether2' }),
+      await add(ADDRESS, { address: '2001:db8:2::1/64', interface: 'ether2', advertise: 'no' }),
+      await add(ADDRESS, { address: '2001:db8:3::/64', interface: 'ether1', 'eui-64': 'yes' }),
+    ];
+    const rows = (await router.rest('GET', ADDRESS)).rows.filter((row) => ids.includes(row['.id'] ?? ''));
+    expect(rows.map(({ address, advertise, 'eui-64': made }) => [address, advertise, made])).toEqual([
+      ['2001:db8::1/64', 'true', 'false'],
+      ['2001:db8:1::1/127', 'false', 'false'],
+      ['2001:db8:2::1/64', 'false', 'false'],
+      ['2001:db8:3::/64', 'true', 'true'],
+    ]);
+    const own = router.peer?.active?.addresses.filter(({ address }) => address.includes(':'));
+    expect(own?.map(({ address, ipv6 }) => [address, ipv6?.advertise === true])).toEqual([
+      ['2001:db8::1', true],
+      ['2001:db8:1::1', false],
+      ['2001:db8:2::1', false],
+      ['2001:db8:3::', true],
+    ]);
+    // With another prefix it follows from that one again.
+    expect((await router.rest('PATCH', `${ADDRESS}/${ids[2]}`, { address: '2001:db8:4::1/64' })).status).toBe(200);
+    expect((await router.rest('GET', `${ADDRESS}/${ids[2]}`)).item).toMatchObject({ advertise: 'true' });
+  });
+
+  it('is refused by name where it cannot work', async () => {
+    await add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
+    await add(ADDRESS, { address: 'fe80::1/64', interface: 'ether2' });
+    await add(ADDRESS, { address: 'fe80::1/64', interface: 'ether1' });
+    for (const [body, reason] of [
+      [{ address: '2001:db8::9' }, 'is not an IPv6 address with prefix length'],
+      [{ address: '2001:db8::1/48' }, 'already have such address: 2001:db8::1'],
+      [{ address: 'fe80::1/64' }, 'already have such address: fe80::1'],
+      [{ address: '2001:db8:5::/64' }, 'is the subnet-router anycast address of its network'],
+      [{ address: 'ff02::1/64' }, 'is a multicast address'],
+      [{ address: '::1/128' }, 'is the loopback address'],
+      [{ address: '::/64', 'eui-64': 'yes' }, 'is the unspecified address'],
+      [{ address: '2001:db8:6::1/0' }, 'every address would be a neighbour'],
+      [{ address: '2001:db8:6::/48', 'eui-64': 'yes' }, 'value of eui-64: with eui-64 the last 64 bits'],
+      [
+        { address: '2001:db8:6::1/48', advertise: 'yes' },
+        'value of advertise: hosts make themselves addresses only in',
+      ],
+      [{ address: '2001:db8:6::1/64', 'from-pool': 'isp' }, 'from-pool'],
+      [{ address: '2001:db8:6::1/64', interface: 'ether9' }, 'ether9'],
+    ] as const) {
+      expect(await refused(ADDRESS, { interface: 'ether2', ...body }), JSON.stringify(body)).toContain(reason);
+    }
+    expect((await router.rest('GET', ADDRESS)).rows).toHaveLength(3);
+  });
+});
+
+describe('an IPv6 route', () => {
+  it('leads to a gateway, by an interface, or nowhere', async () => {
+    await add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
+    await add(ROUTE, { gateway: '2001:db8::2' });
+    await add(ROUTE, { 'dst-address': '2001:db8:1::/48', gateway: 'FE80::2%ether1' });
+    await add(ROUTE, { 'dst-address': '2001:db8:2::/48', blackhole: '' });
+    expect(router.peer?.active?.routes.slice(-3).map(({ destination, target }) => [destination, target.kind])).toEqual([
+      ['::', 'gateway'],
+      ['2001:db8:1::', 'gateway'],
+      ['2001:db8:2::', 'blackhole'],
+    ]);
+    // Interfaces keep their routes under another name.
+    const port = (await router.rest('GET', '/interface')).rows.find(({ name }) => name === 'ether1');
+    expect((await router.rest('PATCH', `/interface/${port?.['.id']}`, { name: 'uplink' })).status).toBe(200);
+    expect((await router.rest('GET', ROUTE)).rows.map(({ gateway }) => gateway)).toContain('fe80::2%uplink');
+  });
+
+  it('is refused by name where it cannot work, and invalid by the own address as gateway', async () => {
+    await add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
+    for (const [body, reason] of [
+      [{}, 'gateway is required'],
+      [{ gateway: '2001:db8::2', blackhole: '' }, 'either a gateway or blackhole'],
+      [{ gateway: 'fe80::2' }, 'give fe80::2%interface'],
+      [{ gateway: 'ff02::2%ether1' }, 'is a multicast address'],
+      [{ gateway: '2001:db8:::2' }, 'is not an IPv6 address, an interface name'],
+      [{ 'dst-address': '2001:db8::5/64', gateway: '2001:db8::2' }, 'give 2001:db8::/64'],
+      [{ gateway: 'ether9' }, 'ether9'],
+    ] as const) {
+      expect(await refused(ROUTE, { ...body }), JSON.stringify(body)).toContain(reason);
+    }
+    const own = await add(ROUTE, { gateway: '2001:db8::1' });
+    const { item } = await router.rest('GET', `${ROUTE}/${own}`);
+    expect(item).toMatchObject({ active: 'false', hint: 'gateway: 2001:db8::1 is an address of this router itself' });
+  });
+});
+
+it('static neighbours are unicast, each once on its interface', async () => {
+  await add(NEIGHBOR, { address: 'fe80::9', interface: 'ether1', 'mac-address': '02:00:00:00:00:09' });
+  await add(NEIGHBOR, { address: 'fe80::9', interface: 'ether2', 'mac-address': '02:00:00:00:00:09' });
+  const body = { interface: 'ether1', 'mac-address': '02:00:00:00:00:09' };
+  expect(await refused(NEIGHBOR, { ...body, address: 'fe80::9' })).toContain('already have such entry');
+  expect(await refused(NEIGHBOR, { ...body, address: 'ff02::1' })).toContain('is a multicast address');
+  expect(await refused(NEIGHBOR, { ...body, address: 'fe80::7', 'mac-address': '01:00:00:00:00:09' })).toContain(
+    'no unicast address',
+  );
+});
+
+describe('rules of IPv6', () => {
+  it('have addresses, lists and answers of their family', async () => {
+    await add(LISTS, { list: 'bad', address: '2001:db8:bad::-2001:db8:bad::ff' });
+    await add('/ip/firewall/address-list', { list: 'bad', address: '10.0.0.1' });
+    await add(FILTER, { chain: 'forward', 'src-address-list': '!bad', action: 'accept' });
+    await add(FILTER, {
+      chain: 'forward',
+      protocol: 'icmpv6',
+      'icmp-options': '128',
+      'hop-limit': 'less-than:64',
+      'dst-address': '2001:db8::/32',
+      action: 'reject',
+      'reject-with': 'icmp-no-route',
+    });
+    const active = router.peer?.active;
+    expect(active?.['ipv6-address-lists']).toContainEqual({
+      name: 'bad',
+      entries: [{ from: '2001:db8:bad::', to: '2001:db8:bad::ff' }],
+    });
+    const rules = active?.['ipv6-filter']?.find(({ name }) => name === 'forward')?.rules.slice(-1)[0];
+    expect(rules?.matchers.map(({ kind }) => kind)).toEqual(['protocol', 'dst-address', 'hop-limit', 'icmp-options']);
+    expect(rules?.action).toEqual({ kind: 'reject', with: 'icmp-no-route' });
+    for (const [body, reason] of [
+      [{ 'src-address': '10.0.0.0/8' }, 'is not an IPv6 address, a prefix'],
+      [{ protocol: 'icmp', 'icmp-options': '8' }, 'only if protocol is icmpv6'],
+      [{ action: 'reject', 'reject-with': 'icmp-host-unreachable' }, 'icmp-no-route'],
+      [{ 'hop-limit': '64' }, 'equal, not-equal, less-than or greater-than'],
+    ] as const) {
+      expect(await refused(FILTER, { chain: 'forward', ...body }), JSON.stringify(body)).toContain(reason);
+    }
+  });
+
+  it('do not share entries with a timeout with the lists of IPv4', async () => {
+    const peer = router.peer;
+    if (peer === undefined) throw new Error('no peer');
+    const records = Buffer.alloc(64);
+    for (const [at, family, address] of [
+      [0, 4, '00000000000000000000ffff0a000007'],
+      [32, 6, '20010db8000000000000000000000007'],
+    ] as const) {
+      records.set([family, family === 4 ? 32 : 128], at + 4);
+      records.write(address, at + 8, 'hex');
+      records.writeUInt32LE(60_000, at + 24);
+    }
+    peer.entries = { lists: ['seen'], records };
+    await add(LISTS, { list: 'seen', address: '2001:db8::7', timeout: '1m' });
+    expect(peer.asked.find(({ op }) => op === 'add-address-list-entries')).toMatchObject({
+      entries: [{ list: 'seen', address: '2001:db8::7', 'prefix-len': 128 }],
+    });
+    const shown = async (menu: string) => (await router.rest('GET', menu)).rows.filter(({ list }) => list === 'seen');
+    const [six, ...others] = await shown(LISTS);
+    expect([six?.address, others.length]).toEqual(['2001:db8::7', 0]);
+    expect((await shown('/ip/firewall/address-list')).map(({ address }) => address)).toEqual(['10.0.0.7']);
+    const id = six?.['.id'] ?? '';
+    expect((await router.rest('GET', `/ip/firewall/address-list/${id}`)).status).toBe(404);
+    expect((await router.rest('DELETE', `/ip/firewall/address-list/${id}`)).status).toBe(404);
+    expect((await router.rest('DELETE', `${LISTS}/${id}`)).status).toBe(204);
+  });
+});
+
+it('settings reach the data plane when they differ from its own', async () => {
+  expect(router.peer?.active?.settings.ipv6).toBeUndefined();
+  expect((await router.rest('POST', '/ipv6/settings/set', { forward: 'no' })).status).toBe(200);
+  expect(router.peer?.active?.settings.ipv6).toMatchObject({ forward: false, 'disable-ipv6': false });
+});

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Host } from './netns.ts';
+import { dispose, newRouter, type Router } from './router.ts';
+import { eventually } from './wait.ts';
+
+/** The lab's networks of IPv6, with real clients. */
+const SERVER6 = '2001:db8:198::10';
+const FILTER = '/ipv6/firewall/filter';
+
+let router: Router;
+let lan: Host;
+let lan2: Host;
+let wan: Host;
+let server: Host;
+
+beforeAll(async () => {
+  router = await newRouter().up();
+  [lan, lan2, wan, server] = [router.host('lan'), router.host('lan2'), router.host('wan'), router.host('server')];
+  // Addresses are used when no other station has answered for them.
+  await eventually(() => lan.run('ping', '-6', '-n', '-c', '1', '-W', '1', SERVER6).stdout.includes(' 1 received'));
+});
+afterAll(() => dispose(router));
+
+const received = (host: Host, count: number, ...args: string[]): number => {
+  const { stdout } = host.run('ping', '-6', '-n', '-c', String(count), '-i', '0.2', '-W', '3', ...args);
+  return Number(/(\d+) received/.exec(stdout)?.[1] ?? Number.NaN);
+};
+
+/** The link-local address of the router on a port. */
+async function linkLocal(port: string): Promise<string> {
+  const rows = await router.rest.list('/ipv6/address');
+  const own = rows.find((row) => row.interface === port && row['link-local'] === 'true');
+  return own?.address?.split('/')[0] ?? '';
+}
+
+test('pings reach the router by each of its addresses, hosts beyond it, and come back from it', async () => {
+  expect(received(lan, 3, '2001:db8:88::1')).toBe(3);
+  expect(received(lan, 3, '2001:db8:203::2')).toBe(3);
+  expect(received(lan, 3, `${await linkLocal('ether2')}%eth0`)).toBe(3);
+  expect(received(lan, 3, SERVER6)).toBe(3);
+  expect(received(lan, 3, '2001:db8:89::10')).toBe(3);
+  expect(received(router.host('router'), 3, '2001:db8:88::10')).toBe(3);
+  expect(received(router.host('router'), 3, SERVER6)).toBe(3);
+});
+
+test('traceroute and tracepath name the router and the provider', () => {
+  const hops = ['2001:db8:88::1', '2001:db8:203::1', SERVER6];
+  const { stdout } = lan.run('traceroute', '-6', '-n', '-q', '1', '-w', '2', SERVER6);
+  expect(stdout.match(/^ *\d+ +(\S+)/gm)?.map((line) => line.trim().split(/ +/)[1])).toEqual(hops);
+  const path = lan.run('tracepath', '-6', '-n', SERVER6).stdout;
+  for (const hop of hops) expect(path).toContain(hop);
+  expect(path).toContain('pmtu 1500');
+});
+
+test('a host makes itself an address of the advertised network and pings by it', async () => {
+  const advertised = lan.run('rdisc6', '-1', '-w', '5000', 'eth0').stdout;
+  expect(advertised).toContain(`from ${await linkLocal('ether2')}`);
+  expect(advertised).toMatch(/Prefix +: 2001:db8:88::\/64/);
+  expect(advertised).toMatch(/Router lifetime +: +1800/);
+  expect(advertised).toMatch(/MTU +: +1500/);
+  const made = () =>
+    /inet6 (2001:db8:88:\S+)\/64 scope global dynamic/.exec(
+      lan.run('ip', '-6', 'address', 'show', 'dev', 'eth0').stdout,
+    )?.[1];
+  await eventually(() => made() !== undefined);
+  expect(received(lan, 3, '-I', made() ?? '', SERVER6)).toBe(3);
+  // The provider is told nothing.
+  expect(wan.run('rdisc6', '-1', '-r', '1', '-w', '2000', 'eth0').stdout).not.toContain('Prefix');
+});
+
+test('an address that is advertised no more is withdrawn', async () => {
+  const rows = await router.rest.list('/ipv6/address');
+  const id = rows.find((row) => row.address === '2001:db8:89::1/64')?.['.id'] ?? '';
+  const route = () => lan2.run('ip', '-6', 'route', 'show', 'default').stdout;
+  await eventually(() => route().includes('proto ra'));
+  await router.rest.set('/ipv6/address', id, { advertise: 'false' });
+  await eventually(() => !route().includes('proto ra'));
+  expect(lan2.run('ip', '-6', 'address', 'show', 'dev', 'eth0').stdout).toMatch(
+    /dynamic.* deprecated|deprecated.*dynamic/,
+  );
+  await router.rest.set('/ipv6/address', id, { advertise: 'true' });
+  await eventually(() => route().includes('proto ra'));
+});
+
+test('neighbours know each other: in the host, in the router, and after a removal again', async () => {
+  const mac = /link\/ether (\S+)/.exec(lan.run('ip', 'link', 'show', 'eth0').stdout)?.[1]?.toUpperCase();
+  expect(received(lan, 1, '2001:db8:88::1')).toBe(1);
+  expect(lan.run('ip', '-6', 'neigh', 'show', '2001:db8:88::1').stdout).toMatch(
+    /lladdr \S+ router (REACHABLE|DELAY|STALE)/,
+  );
+  expect(received(router.host('router'), 1, '2001:db8:88::10')).toBe(1);
+  const known = async () =>
+    (await router.rest.list('/ipv6/neighbor')).find(({ address }) => address === '2001:db8:88::10');
+  await eventually(async () => (await known())?.['mac-address'] === mac);
+  expect(await known()).toMatchObject({ interface: 'ether2', dynamic: 'true' });
+  await router.rest.remove('/ipv6/neighbor', (await known())?.['.id'] ?? '');
+  expect(await known()).toBeUndefined();
+  expect(received(router.host('router'), 1, '2001:db8:88::10')).toBe(1);
+  await eventually(async () => (await known())?.['mac-address'] === mac);
+});
+
+test('pages and streams pass, and the way back is open for them alone', async () => {
+  server.must('ip', 'link', 'show', 'eth0');
+  expect(lan.run('curl', '-6', '-s', '-m', '10', `http://[${SERVER6}]/?bytes=300000`).stdout.length).toBe(300_000);
+  const sink = server.start('iperf3', '-6', '-s', '-1', '-p', '5299', '-B', SERVER6);
+  await eventually(() => server.run('ss', '-6', '-ltn').stdout.includes(':5299'));
+  const stream = lan.run('iperf3', '-6', '-c', SERVER6, '-p', '5299', '-n', '20M', '-J');
+  expect(JSON.parse(stream.stdout).end.sum_received.bytes).toBeGreaterThan(10_000_000);
+  await sink.ended();
+  // The default rules let nothing new in from the provider but ICMPv6.
+  expect(received(server, 2, '2001:db8:88::10')).toBe(2);
+  const refused = server.run('curl', '-6', '-s', '-m', '2', '-o', '/dev/null', 'http://[2001:db8:88::10]:8000/');
+  expect(refused.code).toBe(28);
+  const rules = await router.rest.list(FILTER);
+  const last = rules.findLast((rule) => rule.chain === 'forward' && rule.action === 'drop');
+  expect(Number(last?.packets)).toBeGreaterThan(0);
+});
+
+test('a rule on top drops, rejects and counts', async () => {
+  const [first] = await router.rest.list(FILTER);
+  const id = await router.rest.add(FILTER, {
+    chain: 'forward',
+    protocol: 'icmpv6',
+    'dst-address': '2001:db8:198::/64',
+    action: 'drop',
+    'place-before': first?.['.id'] ?? '',
+  });
+  expect(received(lan, 3, SERVER6)).toBe(0);
+  expect((await router.rest.get(FILTER, id)).packets).toBe('3');
+  await router.rest.set(FILTER, id, { action: 'reject', 'reject-with': 'icmp-admin-prohibited' });
+  expect(lan.run('ping', '-6', '-n', '-c', '1', '-W', '3', SERVER6).stdout).toContain('Administratively prohibited');
+  await router.rest.remove(FILTER, id);
+  expect(received(lan, 3, SERVER6)).toBe(3);
+});
+
+test('a packet that is too big for the next link is answered, and the sender follows', async () => {
+  const [port] = (await router.rest.list('/interface/ethernet')).filter(({ name }) => name === 'ether1');
+  await router.rest.set('/interface/ethernet', port?.['.id'] ?? '', { mtu: '1400' });
+  const { stdout } = lan.run('ping', '-6', '-n', '-c', '2', '-i', '0.2', '-W', '3', '-M', 'do', '-s', '1400', SERVER6);
+  expect(stdout).toContain('Packet too big: mtu=1400');
+  expect(lan.run('ip', '-6', 'route', 'get', SERVER6).stdout).toContain('mtu 1400');
+  expect(lan.run('curl', '-6', '-s', '-m', '10', `http://[${SERVER6}]/?bytes=100000`).stdout.length).toBe(100_000);
+  await router.rest.set('/interface/ethernet', port?.['.id'] ?? '', { mtu: '1500' });
+});
+
+test('an address that another station has is not used, and says so', async () => {
+  lan2.must('ip', '-6', 'address', 'add', '2001:db8:89::77/64', 'dev', 'eth0', 'nodad');
+  const id = await router.rest.add('/ipv6/address', { address: '2001:db8:89::77/64', interface: 'ether3' });
+  await eventually(async () => (await router.rest.get('/ipv6/address', id)).invalid === 'true');
+  expect((await router.rest.get('/ipv6/address', id)).hint).toContain('another station has the address');
+  await router.rest.remove('/ipv6/address', id);
+  expect(received(lan, 2, '2001:db8:89::77')).toBe(2);
+  lan2.must('ip', '-6', 'address', 'del', '2001:db8:89::77/64', 'dev', 'eth0');
+});
+
+test('without forwarding, and without IPv6 at all, nothing passes', async () => {
+  await router.rest.command('/ipv6/settings/set', { forward: 'no' });
+  expect(received(lan, 2, SERVER6)).toBe(0);
+  expect(received(lan, 2, '2001:db8:88::1')).toBe(2);
+  await router.rest.command('/ipv6/settings/set', { forward: 'yes', 'disable-ipv6': 'yes' });
+  expect(received(lan, 2, '2001:db8:88::1')).toBe(0);
+  await router.rest.command('/ipv6/settings/set', { 'disable-ipv6': 'no' });
+  await eventually(() => received(lan, 1, SERVER6) === 1);
+});
