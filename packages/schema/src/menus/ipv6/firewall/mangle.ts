@@ -36,15 +36,7 @@ export const ipv6Mangle = defineMenu({
     ...rateMatch,
     ...action(
       path,
-      [
-        'accept',
-        'jump',
-        'return',
-        'log',
-        'passthrough',
-        ...MANGLE_MARKING_ACTIONS,
-        ...LIST_ACTIONS,
-      ],
+      ['accept', 'jump', 'return', 'log', 'passthrough', ...MANGLE_MARKING_ACTIONS, ...LIST_ACTIONS],
       '/ipv6/firewall/address-list',
     ),
     ...mangleActions,
