@@ -133,6 +133,25 @@ test('a rule on top drops, rejects and counts', async () => {
   expect(received(lan, 3, SERVER6)).toBe(3);
 });
 
+test('what is masqueraded has the address of the router, and answers find their way', async () => {
+  const NAT = '/ipv6/firewall/nat';
+  const id = await router.rest.add(NAT, { chain: 'srcnat', 'out-interface': 'ether1', action: 'masquerade' });
+  const listener = server.script(`
+    import { createServer } from 'node:net';
+    createServer((socket) => socket.end(socket.remoteAddress)).listen(7001, '::', () => console.log('ready'));`);
+  await eventually(() => listener.stdout.includes('ready'));
+  const asked = lan.script(`
+    import { connect } from 'node:net';
+    connect(7001, '${SERVER6}').on('data', (data) => console.log('seen as ' + data));`);
+  await eventually(() => asked.stdout.includes('seen as'));
+  expect(asked.stdout).toContain('seen as 2001:db8:203::2');
+  expect(received(lan, 3, SERVER6)).toBe(3);
+  expect(Number((await router.rest.get(NAT, id)).packets)).toBeGreaterThanOrEqual(2);
+  await router.rest.remove(NAT, id);
+  await listener.end();
+  await asked.end();
+});
+
 test('a packet that is too big for the next link is answered, and the sender follows', async () => {
   const [port] = (await router.rest.list('/interface/ethernet')).filter(({ name }) => name === 'ether1');
   await router.rest.set('/interface/ethernet', port?.['.id'] ?? '', { mtu: '1400' });

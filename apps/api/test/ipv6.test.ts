@@ -5,6 +5,7 @@ const ADDRESS = '/ipv6/address';
 const ROUTE = '/ipv6/route';
 const NEIGHBOR = '/ipv6/neighbor';
 const FILTER = '/ipv6/firewall/filter';
+const NAT = '/ipv6/firewall/nat';
 const LISTS = '/ipv6/firewall/address-list';
 
 let router: Router;
@@ -155,6 +156,29 @@ describe('rules of IPv6', () => {
       [{ 'hop-limit': '64' }, 'equal, not-equal, less-than or greater-than'],
     ] as const) {
       expect(await refused(FILTER, { chain: 'forward', ...body }), JSON.stringify(body)).toContain(reason);
+    }
+  });
+
+  it('translate to addresses of hosts, or from a prefix to another', async () => {
+    await add(NAT, { chain: 'srcnat', action: 'masquerade', 'out-interface': 'ether1' });
+    await add(NAT, { chain: 'dstnat', action: 'netmap', 'dst-address': 'fd00::/64', 'to-address': '2001:db8::/64' });
+    const rules = router.peer?.active?.['ipv6-nat']?.flatMap(({ rules }) => rules.map(({ action }) => action));
+    expect(rules).toEqual([
+      { kind: 'masquerade', 'to-ports': null, 'randomise-ports': false },
+      { kind: 'netmap', 'to-addresses': { from: '2001:db8::', to: '2001:db8::ffff:ffff:ffff:ffff' }, 'to-ports': null },
+    ]);
+    for (const [body, reason] of [
+      [{ chain: 'dstnat', action: 'masquerade' }, 'works in chain srcnat only'],
+      [{ chain: 'dstnat', action: 'dst-nat' }, 'to-address is required when action is dst-nat'],
+      [{ chain: 'dstnat', action: 'dst-nat', 'to-address': 'ff02::1' }, 'has a multicast address'],
+      [{ chain: 'srcnat', action: 'netmap' }, 'to-address is required when action is netmap'],
+      [{ chain: 'srcnat', action: 'netmap', 'to-address': 'fd00::1-fd00::5' }, 'is no prefix'],
+      [
+        { chain: 'srcnat', action: 'src-nat', 'to-address': 'fd00::1', 'to-ports': '80' },
+        'ports can be specified only',
+      ],
+    ] as const) {
+      expect(await refused(NAT, { ...body }), JSON.stringify(body)).toContain(reason);
     }
   });
 

@@ -22,6 +22,7 @@ import { ipv6AddressMenu } from './menus/ipv6/address.js';
 import { ipv6AddressList } from './menus/ipv6/firewall/address-list.js';
 import { ipv6Filter } from './menus/ipv6/firewall/filter.js';
 import { ipv6Mangle } from './menus/ipv6/firewall/mangle.js';
+import { ipv6Nat } from './menus/ipv6/firewall/nat.js';
 import { ipv6Neighbor } from './menus/ipv6/neighbor.js';
 import { ipv6Route } from './menus/ipv6/route.js';
 import { ipv6Settings } from './menus/ipv6/settings.js';
@@ -61,6 +62,7 @@ export const registry: readonly Menu[] = [
   ipSlowPath,
   ipv6AddressMenu,
   ipv6Filter,
+  ipv6Nat,
   ipv6Mangle,
   ipv6AddressList,
   ipv6Neighbor,

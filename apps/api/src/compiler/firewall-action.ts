@@ -53,7 +53,7 @@ function otherAction(context: CompileContext, table: Table, menu: string, row: R
     case 'filter':
       return filterAction(menu, row, kind);
     case 'nat':
-      return natAction(row, kind);
+      return natAction(menu, row, kind);
     case 'mangle':
       return mangleAction(context, menu, row, kind);
   }
@@ -75,37 +75,43 @@ function filterAction(menu: string, row: Row, kind: string): Action {
   }
 }
 
-function natAction(row: Row, kind: string): Action {
+function natAction(menu: string, row: Row, kind: string): Action {
+  const toAddresses = newAddresses(menu, row);
+  const toPorts = newPorts(menu, row);
+  const randomise = effective(menu, row, 'randomise-ports') === 'true';
   switch (kind) {
     case 'masquerade':
-      return { kind, 'to-ports': toPorts(row), 'randomise-ports': randomise(row) };
+      return { kind, 'to-ports': toPorts, 'randomise-ports': randomise };
     case 'src-nat':
-      return { kind, 'to-addresses': toAddresses(row), 'to-ports': toPorts(row), 'randomise-ports': randomise(row) };
+      return { kind, 'to-addresses': toAddresses, 'to-ports': toPorts, 'randomise-ports': randomise };
     case 'dst-nat':
-      return { kind, 'to-addresses': toAddresses(row), 'to-ports': toPorts(row) };
+      return { kind, 'to-addresses': toAddresses, 'to-ports': toPorts };
     case 'redirect':
-      return { kind, 'to-ports': toPorts(row) };
+      return { kind, 'to-ports': toPorts };
+    case 'netmap':
+      if (toAddresses === null) throw new InvalidRow('to-address is not set');
+      return { kind, 'to-addresses': toAddresses, 'to-ports': toPorts };
     default:
       throw new InvalidRow(`action: ${kind} is no action of a NAT rule`);
   }
 }
 
-const NAT = '/ip/firewall/nat';
+/** Property with the new addresses, by the menu's family. */
+const toProperty = (menu: string): string => (menu.startsWith('/ipv6/') ? 'to-address' : 'to-addresses');
 
-function toAddresses(row: Row): AddressRange | null {
-  const text = effective(NAT, row, 'to-addresses');
-  return text === undefined ? null : addressRange('to-addresses', text);
+function newAddresses(menu: string, row: Row): AddressRange | null {
+  const property = toProperty(menu);
+  const text = effective(menu, row, property);
+  return text === undefined ? null : addressRange(property, text);
 }
 
-function toPorts(row: Row): PortRange | null {
-  const text = effective(NAT, row, 'to-ports');
+function newPorts(menu: string, row: Row): PortRange | null {
+  const text = effective(menu, row, 'to-ports');
   if (text === undefined) return null;
   const range = parseIntRange(text);
   if (!range) throw new InvalidRow(`to-ports: ${text} is no port or range of ports`);
   return range;
 }
-
-const randomise = (row: Row): boolean => effective(NAT, row, 'randomise-ports') === 'true';
 
 function mangleAction({ marks }: CompileContext, menu: string, row: Row, kind: string): Action {
   const passthrough = effective(menu, row, 'passthrough') === 'true';

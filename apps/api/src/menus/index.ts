@@ -26,6 +26,7 @@ import { ipv6Address } from './ipv6/address.js';
 import { ipv6AddressList } from './ipv6/firewall/address-list.js';
 import { ipv6Filter } from './ipv6/firewall/filter.js';
 import { ipv6Mangle } from './ipv6/firewall/mangle.js';
+import { ipv6Nat } from './ipv6/firewall/nat.js';
 import { ipv6Neighbor } from './ipv6/neighbor.js';
 import { ipv6Route } from './ipv6/route.js';
 import { ipv6Settings } from './ipv6/settings.js';
@@ -68,6 +69,7 @@ export const menuModules: readonly MenuModule[] = [
   ipv6AddressList,
   ipv6Filter,
   ipv6Mangle,
+  ipv6Nat,
   ipv6Neighbor,
   ipv6Route,
   ipv6Settings,

@@ -61,7 +61,7 @@ describe('compile', () => {
       mangle: ['prerouting', 'input', 'forward', 'output', 'postrouting'].map((name) => ({ name, rules: [] })),
       'ipv6-address-lists': [],
       'ipv6-filter': ['input', 'forward', 'output'].map((name) => ({ name, rules: [] })),
-      'ipv6-nat': [],
+      'ipv6-nat': ['srcnat', 'dstnat'].map((name) => ({ name, rules: [] })),
       'ipv6-mangle': ['prerouting', 'input', 'forward', 'output', 'postrouting'].map((name) => ({ name, rules: [] })),
       'mark-names': [],
       'queue-types': [],
@@ -307,6 +307,11 @@ describe('schema and compiler agree', () => {
       { chain: 'forward', action: 'jump', 'jump-target': 'own' },
       { chain: 'own', action: 'reject' },
       { chain: 'own', action: 'add-src-to-address-list', 'address-list': 'seen' },
+    ],
+    '/ipv6/firewall/nat': [
+      { chain: 'srcnat', action: 'src-nat', 'to-ports': '5', log: 'true' },
+      { chain: 'srcnat', action: 'jump', 'jump-target': 'own' },
+      { chain: 'own', action: 'add-dst-to-address-list', 'address-list': 'seen' },
     ],
     '/ipv6/firewall/mangle': [
       { chain: 'prerouting', action: 'mark-packet', 'new-packet-mark': 'a', log: 'true' },
