@@ -6,6 +6,7 @@ mod both_ways;
 mod damaged;
 mod damaged_v6;
 mod dry_run;
+mod dry_run_v6;
 mod fast_equals_slow;
 mod fasttrack;
 mod filter;

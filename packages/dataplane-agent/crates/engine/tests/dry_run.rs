@@ -462,7 +462,7 @@ fn descriptions_that_are_no_packets_here_are_refused_by_name() {
     );
     assert!(refused(PacketDescription { length: 27, ..good.clone() }).contains("at least 28 bytes"));
     let v6 = "2001:db8::1".parse().expect("an address");
-    assert!(refused(PacketDescription { src_address: v6, ..good }).starts_with("src-address: "));
+    assert!(refused(PacketDescription { src_address: v6, ..good }).starts_with("dst-address: "));
 }
 
 #[test]

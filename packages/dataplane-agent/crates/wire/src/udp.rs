@@ -81,11 +81,19 @@ impl Repr {
     /// and the checksum for these IPv4 addresses; bytes that do not fit are left out.
     pub fn emit(&self, datagram: &mut [u8], src: u32, dst: u32) {
         let len = datagram.len().min(0xffff) as u16;
+        self.emit_summed(datagram, len, checksum::pseudo_v4(src, dst, crate::ipv4::UDP, len));
+    }
+    /// Writes the header like [`Self::emit`], over IPv6.
+    pub fn emit_over_ipv6(&self, datagram: &mut [u8], src: u128, dst: u128) {
+        let len = datagram.len().min(0xffff) as u16;
+        self.emit_summed(datagram, len, checksum::pseudo_v6(src, dst, crate::ipv4::UDP, len.into()));
+    }
+    /// Writes the header with the checksum over `datagram` and a pseudo-header with the sum `pseudo`.
+    fn emit_summed(&self, datagram: &mut [u8], len: u16, pseudo: u16) {
         field::put(datagram, 0, &self.src_port.to_be_bytes());
         field::put(datagram, 2, &self.dst_port.to_be_bytes());
         field::put(datagram, LENGTH, &len.to_be_bytes());
         field::put(datagram, CHECKSUM, &[0, 0]);
-        let pseudo = checksum::pseudo_v4(src, dst, crate::ipv4::UDP, len);
         let sum = checksum::no_zero(!checksum::add(pseudo, checksum::sum(datagram)));
         field::put(datagram, CHECKSUM, &sum.to_be_bytes());
     }

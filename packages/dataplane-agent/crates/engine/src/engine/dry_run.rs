@@ -6,12 +6,11 @@
 //! has to be undone. State that only the owner of the flow has is requested from it: the packet's connection, and
 //! connections that hold tuples which a translation would use.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{PacketDescription, TraceFilter, TracedPacket};
-use tollway_wire::{ethernet, icmp, ipv4, tcp, udp};
+use tollway_wire::{ethernet, icmp, icmpv6, ipv4, ipv6, tcp, udp};
 
 use crate::engine::{Engine, EngineLimits};
 use crate::flow::conntrack::table::Copied;
@@ -19,9 +18,10 @@ use crate::ids::PortId;
 use crate::ip::fib::Lookup;
 use crate::observe::profiler::NoCycles;
 use crate::observe::trace::{Decision, PacketFilter, TraceBuffer, TraceRecord, text};
+use crate::packet::family::Family;
 use crate::packet::frame::{Frame, HeapFrame, HeapFrames, VnetState};
 use crate::packet::slow_reason::SlowReason;
-use crate::packet::tuple::{Addr, Tuple, icmp_kind, steer};
+use crate::packet::tuple::{Addr, Tuple, icmp_kind, icmpv6_kind, steer};
 use crate::pipeline::Stage;
 use crate::pipeline::batch::{Batch, Outcome};
 use crate::pipeline::handover::{Handover, HandoverContents, HandoverPurpose};
@@ -157,8 +157,7 @@ fn adopt_cache(record: &mut TraceRecord, by_cache: &TraceRecord, connection: Opt
 struct Described<'a> {
     description: &'a PacketDescription,
     tuple: Tuple,
-    src: u32,
-    dst: u32,
+    family: Family,
     /// Ingress port; `None` for a packet of the router.
     port: Option<PortId>,
     /// Link-layer destination; zero for a packet of the router.
@@ -167,12 +166,11 @@ struct Described<'a> {
 
 impl<'a> Described<'a> {
     fn new(description: &'a PacketDescription, snapshot: &Snapshot) -> Result<Self, String> {
-        let v4 = |name: &str, address: IpAddr| match address {
-            IpAddr::V4(address) => Ok(address.to_bits()),
-            IpAddr::V6(_) => Err(format!("{name}: expected an IPv4 address; IPv6 is not forwarded yet")),
-        };
-        let (src, dst) =
-            (v4("src-address", description.src_address)?, v4("dst-address", description.dst_address)?);
+        let family = Family::of(description.src_address);
+        if Family::of(description.dst_address) != family {
+            return Err(format!("dst-address: expected an {} address, as src-address is", family.name()));
+        }
+        let (src, dst) = (Addr::from(description.src_address), Addr::from(description.dst_address));
         let (port, link_dst) = match description.in_interface {
             None => (None, [0; 6]),
             Some(row) => {
@@ -183,73 +181,107 @@ impl<'a> Described<'a> {
                 (Some(port), link_destination(snapshot, row, interface.mac, dst))
             }
         };
-        let headers = ipv4::HEADER + header_len(description.protocol);
+        let headers = ip_header(family) + header_len(description.protocol);
         if usize::from(description.length) < headers {
             return Err(format!("length: expected at least {headers} bytes for the headers"));
         }
-        let kind = icmp_kind(description.icmp_type).filter(|_| description.protocol == ipv4::ICMP);
+        let kind = match (description.protocol, family) {
+            (ipv4::ICMP, Family::V4) => icmp_kind(description.icmp_type),
+            (ipv6::ICMPV6, Family::V6) => icmpv6_kind(description.icmp_type),
+            _ => None,
+        };
         let (src_port, dst_port) = match description.protocol {
             ipv4::TCP | ipv4::UDP => (description.src_port, description.dst_port),
-            ipv4::ICMP if kind.is_some() => (description.src_port, description.src_port),
+            _ if kind.is_some() => (description.src_port, description.src_port),
             _ => (0, 0),
         };
-        let tuple = Tuple {
-            src: Addr::v4(src),
-            dst: Addr::v4(dst),
-            src_port,
-            dst_port,
-            protocol: description.protocol,
-            icmp: kind.unwrap_or(0),
-        };
-        Ok(Self { description, tuple, src, dst, port, link_dst })
+        let (protocol, icmp) = (description.protocol, kind.unwrap_or(0));
+        let tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp };
+        Ok(Self { description, tuple, family, port, link_dst })
     }
 
     /// The frame. `place` is the next sequence number and acknowledgement number of its TCP connection.
     fn frame(&self, place: Option<(u32, u32)>) -> Vec<u8> {
         let description = self.description;
         let mut bytes = vec![0; ethernet::HEADER + usize::from(description.length)];
-        ethernet::Repr { dst_addr: self.link_dst, src_addr: STATION, ethertype: ethernet::IPV4 }
-            .emit(&mut bytes);
+        let ethertype = if self.family == Family::V6 { ethernet::IPV6 } else { ethernet::IPV4 };
+        ethernet::Repr { dst_addr: self.link_dst, src_addr: STATION, ethertype }.emit(&mut bytes);
         let ip = bytes.get_mut(ethernet::HEADER..).unwrap_or_default();
-        ipv4::Repr {
-            tos: 0,
-            ident: 0,
-            dont_fragment: false,
-            ttl: description.ttl,
-            protocol: description.protocol,
-            src_addr: self.src,
-            dst_addr: self.dst,
-            payload_len: description.length.saturating_sub(ipv4::HEADER as u16),
+        let header = ip_header(self.family);
+        let payload_len = description.length.saturating_sub(header as u16);
+        match (self.tuple.src.as_v4(), self.tuple.dst.as_v4()) {
+            (Some(src_addr), Some(dst_addr)) => ipv4::Repr {
+                tos: 0,
+                ident: 0,
+                dont_fragment: false,
+                ttl: description.ttl,
+                protocol: description.protocol,
+                src_addr,
+                dst_addr,
+                payload_len,
+            }
+            .emit(ip),
+            _ => ipv6::Repr {
+                traffic_class: 0,
+                next_header: description.protocol,
+                hop_limit: description.ttl,
+                src_addr: self.tuple.src.0,
+                dst_addr: self.tuple.dst.0,
+                payload_len,
+            }
+            .emit(ip),
         }
-        .emit(ip);
-        let (src_port, dst_port) = (self.tuple.src_port, self.tuple.dst_port);
-        let l4 = ip.get_mut(ipv4::HEADER..).unwrap_or_default();
-        match description.protocol {
-            ipv4::TCP => {
+        self.write_transport(ip.get_mut(header..).unwrap_or_default(), place);
+        bytes
+    }
+
+    fn write_transport(&self, l4: &mut [u8], place: Option<(u32, u32)>) {
+        let description = self.description;
+        let Tuple { src, dst, src_port, dst_port, .. } = self.tuple;
+        let v4 = src.as_v4().zip(dst.as_v4());
+        match (description.protocol, v4) {
+            (ipv4::TCP, _) => {
                 let flags = description.tcp_flags;
                 let (next, ack) = place.unwrap_or((1, 1));
                 // A SYN of a known connection is a retransmission.
                 let again = place.is_some() && flags & tcp::flag::SYN != 0;
                 let seq = next.wrapping_sub(u32::from(again));
                 let ack = if flags & tcp::flag::ACK == 0 { 0 } else { ack };
-                tcp::Repr { src_port, dst_port, seq, ack, flags, window: WINDOW }
-                    .emit(l4, self.src, self.dst);
+                let header = tcp::Repr { src_port, dst_port, seq, ack, flags, window: WINDOW };
+                match v4 {
+                    Some((src, dst)) => header.emit(l4, src, dst),
+                    None => header.emit_over_ipv6(l4, src.0, dst.0),
+                }
             }
-            ipv4::UDP => udp::Repr { src_port, dst_port }.emit(l4, self.src, self.dst),
-            ipv4::ICMP => {
+            (ipv4::UDP, Some((src, dst))) => udp::Repr { src_port, dst_port }.emit(l4, src, dst),
+            (ipv4::UDP, None) => udp::Repr { src_port, dst_port }.emit_over_ipv6(l4, src.0, dst.0),
+            (ipv4::ICMP, Some(_)) => {
                 let [high, low] = src_port.to_be_bytes();
                 let (icmp_type, code) = (description.icmp_type, description.icmp_code);
                 icmp::Repr { icmp_type, code, rest: [high, low, 0, 1] }.emit(l4);
             }
+            (ipv6::ICMPV6, None) => {
+                let [high, low] = src_port.to_be_bytes();
+                let (icmp_type, code) = (description.icmp_type, description.icmp_code);
+                icmpv6::Repr { icmp_type, code, rest: [high, low, 0, 1] }.emit(l4, src.0, dst.0);
+            }
             _ => {}
         }
-        bytes
+    }
+}
+
+/// Length of an IP header without options, bytes.
+const fn ip_header(family: Family) -> usize {
+    match family {
+        Family::V4 => ipv4::HEADER,
+        Family::V6 => ipv6::HEADER,
     }
 }
 
 /// Link-layer destination of a packet that a station on the network of an interface sends: the broadcast or a multicast
-/// address (RFC 1122 §2.4, RFC 1112 §6.4), or that of the router.
-fn link_destination(snapshot: &Snapshot, row: RowId, router: [u8; 6], dst: u32) -> [u8; 6] {
+/// address (RFC 1122 §2.4, RFC 1112 §6.4, RFC 2464 §7), or that of the router.
+fn link_destination(snapshot: &Snapshot, row: RowId, router: [u8; 6], dst: Addr) -> [u8; 6] {
+    let Some(dst) = dst.as_v4() else { return ethernet::group_of_ipv6(dst.0).unwrap_or(router) };
     let is_in_row = |index| snapshot.interface(index).is_some_and(|interface| interface.row == row);
     if dst == u32::MAX
         || matches!(snapshot.lookup(dst), Lookup::Broadcast { interface } if is_in_row(interface))
@@ -266,6 +298,7 @@ const fn header_len(protocol: u8) -> usize {
         ipv4::TCP => tcp::HEADER,
         ipv4::UDP => udp::HEADER,
         ipv4::ICMP => icmp::HEADER,
+        ipv6::ICMPV6 => icmpv6::HEADER,
         _ => 0,
     }
 }
