@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tollway_config::dataplane::{InterfaceAddress, StaticNeighbor};
 use tollway_engine::interface::InterfaceMap;
-use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, Fib6, Lookup6, Prefix, RouteChange};
+use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, Fib6, Lookup6, Prefix, RouteChange, TOGETHER};
 
 use crate::alloc;
 use crate::clock::{Tsc, Windows};
@@ -112,13 +112,16 @@ fn bare_fib(table: &[Prefix<u128>]) -> Result<(Fib6, String), String> {
 
 /// The product's table, asked in the way that forwarding asks.
 fn look_up(fib: &Fib6, addresses: &[u128]) -> u64 {
-    let touched = addresses.iter().fold(0, |touched, address| touched ^ fib.touch(*address));
-    std::hint::black_box(touched);
-    let gateway = |address: &u128| match fib.lookup(*address) {
+    let mut numbers = [0; TOGETHER];
+    let gateway = |number: &u16| match fib.lookup_of(*number) {
         Lookup6::Via { gateway, .. } => gateway as u64 & 0xffff,
         _ => 0,
     };
-    addresses.iter().map(gateway).sum()
+    let some = |addresses: &[u128]| -> u64 {
+        fib.numbers(addresses, &mut numbers);
+        numbers.iter().take(addresses.len()).map(gateway).sum()
+    };
+    addresses.chunks(TOGETHER).map(some).sum()
 }
 
 /// Stateless routing by 250,000 routes of IPv6 to destinations all over them, against the lookup alone.

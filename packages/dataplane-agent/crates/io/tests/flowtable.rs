@@ -150,9 +150,9 @@ fn action(cables: &Cables, port: Option<u16>) -> Action {
         dst: SERVER,
         src_port,
         dst_port: 443,
-        header_change: addresses.replace16(0x0100, 0).0,
-        addresses_change: addresses.0,
-        ports_change: Delta::NONE.replace16(40_000, src_port).0,
+        header_change: addresses.replace16(0x0100, 0).folded(),
+        addresses_change: addresses.folded(),
+        ports_change: Delta::NONE.replace16(40_000, src_port).folded(),
     }
 }
 

@@ -11,13 +11,19 @@ pub const fn add(a: u16, b: u16) -> u16 {
     sum + carry as u16
 }
 
+/// Sum of both 32-bit words of a value.
+#[inline]
+const fn halves(value: u64) -> u64 {
+    (value >> 32) + (value & 0xffff_ffff)
+}
+
+/// One's complement sum of the 16-bit words of a value.
 #[inline]
 const fn fold(sum: u64) -> u16 {
-    let sum = (sum & 0xffff_ffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    sum as u16
+    // A word plus itself with its halves exchanged: the upper half becomes the sum of both halves with the carry of the
+    // lower one, that is their one's complement sum.
+    let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
+    (sum.wrapping_add(sum.rotate_left(16)) >> 16) as u16
 }
 
 /// Folded one's complement sum, not complemented. An odd last byte is padded with zero.
@@ -95,9 +101,10 @@ pub fn complete(bytes: &mut [u8], start: u16, offset: u16) -> bool {
     }
 }
 
-/// A change of some summed words, ready to be applied to any checksum field that covers them.
+/// A change of some summed words, ready to be applied to any checksum field that covers them: a sum that is folded
+/// only when it is applied. It is 0 only if no word has changed. 2^28 changes fit in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Delta(pub u16);
+pub struct Delta(u64);
 
 impl Delta {
     /// Nothing changed.
@@ -107,44 +114,62 @@ impl Delta {
     #[inline]
     #[must_use]
     pub const fn replace16(self, old: u16, new: u16) -> Self {
-        if old == new { self } else { Self(add(self.0, add(!old, new))) }
+        if old == new { self } else { Self(self.0 + new as u64 + !old as u64) }
     }
     /// Adds the change of a 32-bit word at an even offset.
     #[inline]
     #[must_use]
     pub const fn replace32(self, old: u32, new: u32) -> Self {
-        if old == new { self } else { self.then(Self(fold(new as u64 + !old as u64))) }
+        if old == new { self } else { Self(self.0 + new as u64 + !old as u64) }
     }
     /// Adds the change of a 64-bit word at an even offset.
     #[inline]
     #[must_use]
     pub const fn replace64(self, old: u64, new: u64) -> Self {
-        if old == new {
-            return self;
-        }
-        let (sum, carry) = new.overflowing_add(!old);
-        self.then(Self(fold((sum & 0xffff_ffff) + (sum >> 32) + carry as u64)))
+        if old == new { self } else { Self(self.0 + halves(new) + halves(!old)) }
     }
     /// Adds the change of a 128-bit word at an even offset.
     #[must_use]
     pub const fn replace128(self, old: u128, new: u128) -> Self {
         self.replace64((old >> 64) as u64, (new >> 64) as u64).replace64(old as u64, new as u64)
     }
+    /// The change of a 64-bit word at an even offset. It is not 0 even if the word is the same: then it is the other
+    /// zero of one's complement sums.
+    #[inline]
+    pub const fn of64(old: u64, new: u64) -> Self {
+        Self(halves(new) + halves(!old))
+    }
+    /// Adds the change of a 32-bit word at an even offset, as [`Self::of64`].
+    #[inline]
+    #[must_use]
+    pub const fn with32(self, old: u32, new: u32) -> Self {
+        Self(self.0 + new as u64 + !old as u64)
+    }
+    /// [`Self::apply`] for a change that is not 0.
+    #[inline]
+    pub const fn apply_nonzero(self, field: u16) -> u16 {
+        !fold(self.0 + !field as u64)
+    }
+    /// The change as one folded word; 0 only if no word has changed.
+    #[inline]
+    pub const fn folded(self) -> u16 {
+        fold(self.0)
+    }
     /// The sum of both changes.
     #[inline]
     #[must_use]
     pub const fn then(self, other: Self) -> Self {
-        Self(add(self.0, other.0))
+        Self(self.0 + other.0)
     }
     /// The new value of a complete field (RFC 1624 eqn. 3).
     #[inline]
     pub const fn apply(self, field: u16) -> u16 {
-        if self.0 == 0 { field } else { !add(!field, self.0) }
+        if self.0 == 0 { field } else { self.apply_nonzero(field) }
     }
     /// The new value of a partial field; the delta must hold address changes only.
     #[inline]
     pub const fn apply_partial(self, field: u16) -> u16 {
-        add(field, self.0)
+        fold(self.0 + field as u64)
     }
     /// The new value of a complete UDP field. A field of 0 ("no checksum") stays 0, and the result for any other field
     /// is never 0.

@@ -134,9 +134,9 @@ impl OffloadedFlows {
             src_port: to.src_port,
             dst_port: to.dst_port,
             // The time to live is the upper half of its word.
-            header_change: change.replace16(0x0100, 0).0,
-            addresses_change: change.0,
-            ports_change: ports.0,
+            header_change: change.replace16(0x0100, 0).folded(),
+            addresses_change: change.folded(),
+            ports_change: ports.folded(),
         };
         Some((key, action))
     }

@@ -256,7 +256,7 @@ fn decides_alone(cached: &CachedAction, action: &FlowAction) -> bool {
     action.resume == 0
         && action.new_dscp.is_none()
         && !cached.has(action_flag::LIMITED_VALIDITY)
-        && cached.queue().is_none()
+        && cached.queue.is_none()
 }
 
 /// Link-layer address and MTU of a port, and link-layer address of the next hop.

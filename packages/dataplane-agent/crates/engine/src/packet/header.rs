@@ -3,8 +3,8 @@
 use tollway_wire::checksum::Delta;
 use tollway_wire::{ethernet, field, ipv4, ipv6};
 
-/// Checksum delta of a TTL decrement (RFC 1624).
-const ONE_LESS: Delta = Delta::NONE.replace16(0x0100, 0);
+/// Checksum delta of a decrement of the time to live (RFC 1624).
+pub(crate) const ONE_LESS: Delta = Delta::NONE.replace16(0x0100, 0);
 
 /// Decrements the time to live and adjusts the header checksum (RFC 1624 eqn. 3, which never yields minus zero).
 #[inline]

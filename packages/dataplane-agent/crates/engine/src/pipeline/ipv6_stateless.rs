@@ -1,4 +1,5 @@
-//! The fast path of IPv6 without connection tracking: a packet is forwarded by its route alone.
+//! The fast path of IPv6 without connection tracking: a packet is forwarded by its route alone, the number of which has
+//! been looked up.
 
 use crate::ids::PortId;
 use crate::ip::fib::Lookup6;
@@ -19,13 +20,14 @@ pub(crate) fn forward<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
+    number: u16,
 ) -> Result<(), SlowReason> {
     let meta = &mut packet.meta;
     let (src, dst) = (meta.tuple.src.0, meta.tuple.dst.0);
     if snapshot.fib6().is_local(src) {
         return Err(SlowReason::NotRoutable);
     }
-    let (out, next_hop, port) = route(snapshot, dst)?;
+    let (out, next_hop, port) = route(snapshot, dst, number)?;
     if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
         return Err(SlowReason::TooLong);
     }
@@ -58,8 +60,8 @@ pub(crate) fn forward<F: Frame>(
 /// Interface, which is up, next hop and port of packets to a destination, or why they are not forwarded by their route
 /// alone.
 #[inline]
-fn route(snapshot: &Snapshot, dst: u128) -> Result<(&Interface, u128, PortId), SlowReason> {
-    let (interface, next_hop) = match snapshot.fib6().lookup(dst) {
+fn route(snapshot: &Snapshot, dst: u128, number: u16) -> Result<(&Interface, u128, PortId), SlowReason> {
+    let (interface, next_hop) = match snapshot.fib6().lookup_of(number) {
         Lookup6::Connected { interface } => (interface, dst),
         Lookup6::Via { interface, gateway } => (interface, gateway),
         Lookup6::Local { .. } => return Err(SlowReason::ToRouter),

@@ -1,7 +1,7 @@
 //! The fast path without connection tracking: a packet is forwarded by its route alone.
 
 use crate::ids::{AdjacencyId, PortId};
-use crate::ip::fib::Lookup;
+use crate::ip::fib::{Lookup, TOGETHER};
 use crate::ip::is_group;
 use crate::ip::neighbor::Adjacency;
 use crate::packet::frame::Frame;
@@ -16,61 +16,103 @@ use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Context;
 use crate::snapshot::{Interface, Snapshot};
 
-/// Packets that are looked up together: enough to keep memory busy, few enough for their metadata to stay
-/// in the first-level cache.
-const PREFETCH_DISTANCE: usize = 64;
-
 /// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of all of them.
-/// Routes are looked up twice: first for some packets together, to prefetch the memory of their results, then one by
-/// one.
+/// Routes of some packets are looked up together: enough to keep memory busy, few enough for their metadata to stay in
+/// the first-level cache. Of IPv4 this prefetches the memory of the results, which are then looked up one by one.
 // Not inlined, so that it has all registers to itself.
 #[inline(never)]
 pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
     let cache = snapshot.settings.allow_fast_path;
-    let (plain, plain_ipv6) = (snapshot.is_plain() && cache, snapshot.is_plain_ipv6() && cache);
+    let plain = Plain { ipv4: snapshot.is_plain() && cache, ipv6: snapshot.is_plain_ipv6() && cache };
     let mut entered = 0;
     let mut first = batch.first;
     while first < batch.end {
-        let end = batch.end.min(first + PREFETCH_DISTANCE);
-        if plain {
+        let end = batch.end.min(first + TOGETHER);
+        let mut has_ipv6 = plain.ipv6;
+        if plain.ipv4 {
             let mut touched = 0;
+            has_ipv6 = false;
             for packet in batch.packets.get(first..end).unwrap_or_default() {
-                let dst = packet.meta.tuple.dst;
-                touched ^= match dst.as_v4() {
-                    Some(dst) => snapshot.fib().touch(dst),
-                    None => snapshot.fib6().touch(dst.0),
-                };
+                match packet.meta.tuple.dst.as_v4() {
+                    Some(dst) => touched ^= snapshot.fib().touch(dst),
+                    None => has_ipv6 = plain.ipv6,
+                }
             }
             std::hint::black_box(touched);
         }
-        for index in first..end {
-            let Some(packet) = batch.packets.get_mut(index) else { break };
-            if packet.meta.verdict != Verdict::Continue {
-                continue;
+        entered += match has_ipv6 {
+            true => {
+                let routes = look_up_ipv6(snapshot, batch.packets.get(first..end).unwrap_or_default());
+                forward_some(snapshot, state, batch, (first, end), plain, |place| {
+                    routes.get(place).copied().unwrap_or(0)
+                })
             }
-            entered += 1;
-            let outcome = if plain || plain_ipv6 && packet.meta.is_ipv6() {
-                forward(snapshot, state, packet)
-            } else {
-                Err(not_plain(snapshot, packet))
-            };
-            if let Err(reason) = outcome {
-                batch.slow.push(index as u32);
-                state.count_slow_packet(&mut packet.meta, reason);
-            }
-        }
+            false => forward_some(snapshot, state, batch, (first, end), plain, |_| 0),
+        };
         first = end;
     }
     entered
 }
 
-/// Forwards a packet by its route. If it cannot, changes nothing and returns the reason for which the packet takes the
-/// slow path.
+/// The families of which packets are forwarded by their route alone.
+#[derive(Clone, Copy)]
+struct Plain {
+    ipv4: bool,
+    ipv6: bool,
+}
+
+/// Forwards the packets with these indices, of which those of IPv6 have been looked up. Returns their number.
+// Inlined, so that there is one for IPv4 alone.
+#[inline(always)]
+fn forward_some<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    (first, end): (usize, usize),
+    plain: Plain,
+    ipv6_route: impl Fn(usize) -> u16,
+) -> u64 {
+    let mut entered = 0;
+    for index in first..end {
+        let Some(packet) = batch.packets.get_mut(index) else { break };
+        if packet.meta.verdict != Verdict::Continue {
+            continue;
+        }
+        entered += 1;
+        let outcome = if plain.ipv4 || plain.ipv6 && packet.meta.is_ipv6() {
+            forward(snapshot, state, packet, ipv6_route(index - first))
+        } else {
+            Err(not_plain(snapshot, packet))
+        };
+        if let Err(reason) = outcome {
+            batch.slow.push(index as u32);
+            state.count_slow_packet(&mut packet.meta, reason);
+        }
+    }
+    entered
+}
+
+/// Looks up the routes of some packets of IPv6, for [`Fib6::lookup_of`](crate::ip::fib::Fib6::lookup_of).
+#[inline(never)]
+fn look_up_ipv6<F>(snapshot: &Snapshot, packets: &[Packet<F>]) -> [u16; TOGETHER] {
+    let (mut destinations, mut routes) = ([0; TOGETHER], [0; TOGETHER]);
+    for (destination, packet) in destinations.iter_mut().zip(packets) {
+        if packet.meta.is_ipv6() {
+            *destination = packet.meta.tuple.dst.0;
+        }
+    }
+    snapshot.fib6().numbers(destinations.get(..packets.len()).unwrap_or_default(), &mut routes);
+    routes
+}
+
+/// Forwards a packet by its route; that of IPv6 has been looked up. If it cannot, changes nothing and returns the
+/// reason for which the packet takes the slow path.
 #[inline]
 fn forward<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
+    ipv6_route: u16,
 ) -> Result<(), SlowReason> {
     let meta = &mut packet.meta;
     if meta.is(flag::SLOW | flag::ICMP_ERROR) || meta.origin != Origin::Port {
@@ -80,7 +122,7 @@ fn forward<F: Frame>(
         if !snapshot.is_plain_ipv6() {
             return Err(not_plain(snapshot, packet));
         }
-        return ipv6_stateless::forward(snapshot, state, packet);
+        return ipv6_stateless::forward(snapshot, state, packet, ipv6_route);
     };
     let (out, next_hop, port) = plain_route(snapshot, src, dst)?;
     if port == meta.in_port && redirect::is_due(snapshot, state, meta, out, next_hop) {

@@ -2,8 +2,6 @@
 //! path applies on a hit. Both entries of an IPv4 connection share a cache line, so that the translation of a packet,
 //! which is the reverse of the other direction's key, costs no further one. An entry of IPv6 has a line of its own.
 
-use tollway_wire::checksum::Delta;
-
 use crate::flow::change_counters::Stamp;
 use crate::ids::{ActionId, NO_ACTION, QueueRef};
 use crate::packet::key::FlowKey;
@@ -20,8 +18,6 @@ pub mod action_flag {
     pub const RESUMES: u16 = 16;
     /// The action depends on address lists.
     pub const LISTED: u16 = 32;
-    /// The packets have a queue.
-    pub(super) const QUEUED: u16 = 64;
 }
 
 /// The action for later packets of a direction: the number of the action that it shares with other flows, and what is
@@ -37,8 +33,8 @@ pub struct CachedAction {
     pub version: u16,
     /// See [`action_flag`].
     pub flags: u16,
-    /// With `QUEUED` the queue reference of the packets; otherwise the checksum deltas of the translation.
-    pub(crate) own: u32,
+    /// Queue reference of the packets, valid within this cache epoch.
+    pub queue: QueueRef,
 }
 
 impl CachedAction {
@@ -46,38 +42,6 @@ impl CachedAction {
     #[inline]
     pub const fn is_some(&self) -> bool {
         self.action != NO_ACTION
-    }
-
-    /// The queue reference of the packets, valid within this cache epoch.
-    #[inline]
-    pub const fn queue(&self) -> QueueRef {
-        if self.has(action_flag::QUEUED) { QueueRef::from_number(self.own) } else { QueueRef::NONE }
-    }
-
-    /// Sets the queue reference. The deltas are lost.
-    pub(crate) const fn set_queue(&mut self, queue: QueueRef) {
-        self.flags &= !action_flag::QUEUED;
-        if !queue.is_none() {
-            (self.own, self.flags) = (queue.number(), self.flags | action_flag::QUEUED);
-        }
-    }
-
-    /// The change of the IPv4 header checksum by the new addresses, and that of a complete L4 checksum by these and the
-    /// ports, without that of the TTL; `None` for flows with a queue, which have no room for them.
-    #[inline]
-    pub const fn deltas(&self) -> Option<(Delta, Delta)> {
-        if self.has(action_flag::QUEUED) {
-            return None;
-        }
-        Some((Delta((self.own >> 16) as u16), Delta(self.own as u16)))
-    }
-
-    /// Stores [`Self::deltas`], unless the flow has a queue.
-    #[inline]
-    pub(crate) const fn set_deltas(&mut self, l3: Delta, l4: Delta) {
-        if !self.has(action_flag::QUEUED) {
-            self.own = (l3.0 as u32) << 16 | l4.0 as u32;
-        }
     }
 
     /// Whether any of the flags is set.

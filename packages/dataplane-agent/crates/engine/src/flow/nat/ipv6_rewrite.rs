@@ -5,7 +5,7 @@ use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv6};
 
 use super::{ICMPV6, TCP, UDP, ipv6_checksum_offset};
-use crate::flow::conntrack::{CachedAction, action_flag};
+use crate::flow::conntrack::action_flag;
 use crate::packet::tuple::{Addr, Tuple};
 
 /// New addresses and ports for packets of one direction, with the change of the transport checksum.
@@ -28,7 +28,6 @@ impl Ipv6Rewrite {
     /// The translation of packets that arrive with the tuple `from` and leave with `to`.
     #[inline]
     pub fn between(from: &Tuple, to: &Tuple) -> Self {
-        let mut rewrite = Self::with_deltas(from, to, Delta::NONE, Delta::NONE);
         let addresses = Delta::NONE.replace128(from.src.0, to.src.0).replace128(from.dst.0, to.dst.0);
         let ports = match from.protocol {
             TCP | UDP => {
@@ -37,29 +36,14 @@ impl Ipv6Rewrite {
             ICMPV6 => Delta::NONE.replace16(from.src_port, to.src_port),
             _ => Delta::NONE,
         };
-        (rewrite.pseudo, rewrite.l4) = (addresses, addresses.then(ports));
-        rewrite
-    }
-
-    /// [`Self::between`] with the deltas that a cached action holds.
-    #[inline]
-    pub fn of_cached(from: &Tuple, to: &Tuple, cached: &CachedAction) -> Self {
-        match cached.deltas() {
-            Some((pseudo, l4)) => Self::with_deltas(from, to, pseudo, l4),
-            None => Self::between(from, to),
-        }
-    }
-
-    #[inline]
-    fn with_deltas(from: &Tuple, to: &Tuple, pseudo: Delta, l4: Delta) -> Self {
         Self {
             protocol: from.protocol,
             src: (from.src != to.src).then_some(to.src),
             dst: (from.dst != to.dst).then_some(to.dst),
             ports: (to.src_port, to.dst_port),
             ports_change: (from.src_port, from.dst_port) != (to.src_port, to.dst_port),
-            l4,
-            pseudo,
+            l4: addresses.then(ports),
+            pseudo: addresses,
         }
     }
 
@@ -100,14 +84,9 @@ impl Ipv6Rewrite {
         true
     }
 
-    /// Writes the NAT flags and the deltas of a cached action, whose queue is set.
-    pub fn fill(&self, cached: &mut CachedAction) {
-        cached.set_deltas(self.pseudo, self.l4);
-        if self.src.is_some() || self.ports_change {
-            cached.flags |= action_flag::NAT_SRC;
-        }
-        if self.dst.is_some() || self.ports_change {
-            cached.flags |= action_flag::NAT_DST;
-        }
+    /// The NAT flags of a cached action.
+    pub fn flags(&self) -> u16 {
+        let (src, dst) = (self.src.is_some() || self.ports_change, self.dst.is_some() || self.ports_change);
+        (if src { action_flag::NAT_SRC } else { 0 }) | (if dst { action_flag::NAT_DST } else { 0 })
     }
 }

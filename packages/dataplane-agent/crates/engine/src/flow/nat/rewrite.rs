@@ -4,8 +4,9 @@ use tollway_wire::checksum::Delta;
 use tollway_wire::{field, ipv4};
 
 use super::{ICMP, TCP, UDP, checksum_offset};
-use crate::flow::conntrack::{CachedAction, Tuples, action_flag};
+use crate::flow::conntrack::{Tuples, action_flag};
 use crate::ids::Direction;
+use crate::packet::header::ONE_LESS;
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 
@@ -228,16 +229,12 @@ impl Rewrite {
         });
     }
 
-    /// Writes the NAT flags and the deltas of a cached action, whose queue is set.
+    /// The NAT flags of a cached action.
     #[inline(always)]
-    pub fn fill(&self, cached: &mut CachedAction) {
-        cached.set_deltas(self.l3, self.l4);
-        if self.nat_src {
-            cached.flags |= action_flag::NAT_SRC;
-        }
-        if self.nat_dst {
-            cached.flags |= action_flag::NAT_DST;
-        }
+    pub fn flags(&self) -> u16 {
+        let src = if self.nat_src { action_flag::NAT_SRC } else { 0 };
+        let dst = if self.nat_dst { action_flag::NAT_DST } else { 0 };
+        src | dst
     }
 }
 
@@ -246,33 +243,27 @@ pub(super) fn v4(address: Addr) -> u32 {
     address.as_v4().unwrap_or(0)
 }
 
-/// The translation of packets of a direction whose headers are at fixed offsets.
+/// The translation of packets of a direction whose headers are at fixed offsets. At least one address or port changes.
 #[derive(Debug, Clone, Copy)]
 pub struct PlainRewrite {
     /// New addresses as in the header, source before destination.
     addresses: u64,
     /// New ports as in the header.
     ports: u32,
+    /// Change by the addresses. Not 0, as the next one.
     l3: Delta,
+    /// Change by addresses and ports.
     l4: Delta,
 }
 
 impl PlainRewrite {
-    /// The translation of packets with the key `key` by the cached action of their connection; `other` is the key of the
-    /// other direction, the reverse of which the packets get.
-    #[inline]
-    pub fn of_cached(key: &FlowKey, other: &FlowKey, cached: &CachedAction) -> Self {
-        let Some((l3, l4)) = cached.deltas() else { return Self::of_keys(key, other) };
-        let (addresses, ports) = (other.addresses.rotate_left(32), (other.rest >> 16) as u32);
-        Self { addresses, ports, l3, l4 }
-    }
-
-    /// The translation of packets with the key `key`.
-    #[inline]
+    /// The translation of packets with the key `key`; `other` is the key of the other direction, the reverse of which
+    /// the packets get.
+    #[inline(always)]
     pub fn of_keys(key: &FlowKey, other: &FlowKey) -> Self {
         let (addresses, ports) = (other.addresses.rotate_left(32), (other.rest >> 16) as u32);
-        let l3 = Delta::NONE.replace64(key.addresses, addresses);
-        let l4 = l3.replace32(((key.rest >> 16) as u32).rotate_left(16), ports);
+        let l3 = Delta::of64(key.addresses, addresses);
+        let l4 = l3.with32(((key.rest >> 16) as u32).rotate_left(16), ports);
         Self { addresses, ports, l3, l4 }
     }
 
@@ -280,15 +271,28 @@ impl PlainRewrite {
     /// `needs_csum` its L4 checksum is partial.
     #[inline(always)]
     pub fn apply(&self, head: &mut [u8; 54], protocol: u8, needs_csum: bool) {
+        self.write(head, self.l3, protocol, needs_csum);
+    }
+
+    /// [`Self::apply`], and decrements the time to live.
+    #[inline(always)]
+    pub fn forward(&self, head: &mut [u8; 54], protocol: u8, needs_csum: bool) {
+        head[22] = head[22].wrapping_sub(1);
+        self.write(head, self.l3.then(ONE_LESS), protocol, needs_csum);
+    }
+
+    /// Writes the new addresses and ports, and adjusts both checksums, that of the IPv4 header by `header`.
+    #[inline(always)]
+    fn write(&self, head: &mut [u8; 54], header: Delta, protocol: u8, needs_csum: bool) {
         field::put(head, 26, &self.addresses.to_be_bytes());
         field::put(head, 34, &self.ports.to_be_bytes());
-        adjust(head, 24, |sum| self.l3.apply(sum));
+        adjust(head, 24, |sum| header.apply_nonzero(sum));
         let at = if protocol == TCP { 50 } else { 40 };
         adjust(head, at, |sum| match (needs_csum, protocol) {
             // The pseudo-header does not include ports.
             (true, _) => self.l3.apply_partial(sum),
             (false, UDP) => self.l4.apply_udp(sum),
-            (false, _) => self.l4.apply(sum),
+            (false, _) => self.l4.apply_nonzero(sum),
         });
     }
 }

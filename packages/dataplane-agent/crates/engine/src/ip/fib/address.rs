@@ -54,8 +54,6 @@ pub trait LookupCells<A>: Debug {
     fn new() -> Self;
     /// The number of an address.
     fn number(&self, address: A) -> u16;
-    /// Reads what [`Self::number`] most likely has a cache miss for, as a prefetch. The value has no meaning.
-    fn touch(&self, address: A) -> u16;
 }
 
 /// The writer's side: prefixes with their numbers, from 1 to 2¹⁵ − 1.

@@ -86,18 +86,19 @@ impl LookupCells<u32> for Cells {
         }
         cell
     }
+}
 
+impl Cells {
+    /// Reads what [`Self::number`] most likely has a cache miss for, as a prefetch. The value has no meaning.
     #[inline]
-    fn touch(&self, address: u32) -> u16 {
+    pub fn touch(&self, address: u32) -> u16 {
         let cell = self.root[(address >> 16) as usize].load(Ordering::Relaxed);
         if cell & DEEPER == 0 {
             return cell;
         }
         self.middle[(address >> 8) as usize].load(Ordering::Relaxed)
     }
-}
 
-impl Cells {
     fn deep(&self, address: u32, block: u16) -> Option<&AtomicU16> {
         let (chunk, place) = chunk_of(block);
         let chunk = self.deep.get(part_of(address))?.get()?.get(chunk)?.get()?;

@@ -42,6 +42,7 @@ use control::{Control, Published};
 pub use listing::{ListedRoute, RouteSource};
 use lookup::NextHops;
 pub use lookup::{Discard, Lookup, Lookup6, RouteLookup};
+pub use trie::TOGETHER;
 
 /// Route number that means "no route".
 const NOWHERE: u16 = 1;
@@ -271,7 +272,11 @@ impl<A: Address> Table<A> {
 
     #[inline]
     fn number(&self, destination: A) -> u16 {
-        let number = self.cells.number(destination);
+        self.or_default(self.cells.number(destination))
+    }
+
+    #[inline]
+    fn or_default(&self, number: u16) -> u16 {
         if number == 0 { self.default.load(Ordering::Acquire) } else { number }
     }
 
@@ -279,13 +284,6 @@ impl<A: Address> Table<A> {
     #[inline]
     pub fn lookup(&self, destination: A) -> RouteLookup<A> {
         self.hops.lookup(self.number(destination))
-    }
-
-    /// Prefetches the memory that [`Self::lookup`] will read. The result means nothing; it is there to be
-    /// passed to [`std::hint::black_box`].
-    #[inline]
-    pub fn touch(&self, destination: A) -> u16 {
-        self.cells.touch(destination)
     }
 
     /// Whether an address is the router's own. For nearly all other addresses this takes no lookup.
@@ -351,6 +349,29 @@ impl<A: Address> Table<A> {
     /// Number of routes of other programs, active or not.
     pub fn dynamic_len(&self) -> usize {
         self.control().dynamic_routes()
+    }
+}
+
+impl Fib {
+    /// Prefetches the memory that [`Self::lookup`] will read. The result means nothing; it is there to be
+    /// passed to [`std::hint::black_box`].
+    #[inline]
+    pub fn touch(&self, destination: u32) -> u16 {
+        self.cells.touch(destination)
+    }
+}
+
+impl Fib6 {
+    /// Looks up some destinations together, at most [`TOGETHER`], which takes less time than one after the other. Each
+    /// result is a number for [`Self::lookup_of`].
+    pub fn numbers(&self, destinations: &[u128], numbers: &mut [u16; TOGETHER]) {
+        self.cells.numbers(destinations, numbers);
+    }
+
+    /// The result of a lookup by [`Self::numbers`].
+    #[inline]
+    pub fn lookup_of(&self, number: u16) -> Lookup6 {
+        self.hops.lookup(self.or_default(number))
     }
 }
 

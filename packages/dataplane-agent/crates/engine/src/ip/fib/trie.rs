@@ -28,6 +28,8 @@ pub const BRANCH: usize = 256;
 const ROOT: usize = 1 << 16;
 /// Words of all nodes: 64 MiB of address space, of which the system backs what has been written.
 pub const WORDS: usize = 1 << 24;
+/// Addresses that are looked up together.
+pub const TOGETHER: usize = 64;
 /// Set in a value of a list that is the index of a reference.
 pub const CHILD: u16 = 1 << 15;
 
@@ -84,6 +86,47 @@ pub enum Slot {
     Word(usize),
 }
 
+/// Depth of a walk that has found its number. No node is at this depth.
+const DONE: u8 = 128;
+
+/// A place in a walk from the root.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    reference: Ref,
+    /// Bits of the address that led to the reference; [`DONE`] at the end.
+    depth: u8,
+}
+
+impl Default for Step {
+    fn default() -> Self {
+        Self::end(0)
+    }
+}
+
+impl Step {
+    /// A reference that the first `depth` bits of an address lead to.
+    #[inline]
+    const fn to(reference: Ref, depth: u8) -> Self {
+        match reference.node() {
+            Node::Number(number) => Self::end(number),
+            // Memory that is written meanwhile; the lookup is repeated.
+            _ if depth >= DONE => Self::end(0),
+            _ => Self { reference, depth },
+        }
+    }
+
+    #[inline]
+    const fn end(number: u16) -> Self {
+        Self { reference: Ref::number(number), depth: DONE }
+    }
+
+    /// The number of a walk that has ended.
+    #[inline]
+    const fn number(self) -> u16 {
+        self.reference.0 as u16
+    }
+}
+
 /// Depth at which the list of a block of `depth` bits ends.
 #[inline]
 pub const fn list_end(depth: u8) -> u8 {
@@ -125,24 +168,6 @@ impl LookupCells<u128> for Trie {
             }
         }
     }
-
-    #[inline]
-    fn touch(&self, address: u128) -> u16 {
-        let mut at = self.root[(address >> 112) as usize].load(Ordering::Relaxed);
-        let mut depth = 16;
-        while let Node::Branch(branch) = Ref(at).node() {
-            at = self.word(branch + (address >> (120 - depth)) as u8 as usize, Ordering::Relaxed);
-            depth += 8;
-            if depth > 32 {
-                break;
-            }
-        }
-        match Ref(at).node() {
-            Node::List(list) => self.word(list, Ordering::Relaxed) as u16,
-            Node::Number(number) => number,
-            Node::Branch(_) => 0,
-        }
-    }
 }
 
 impl Trie {
@@ -160,29 +185,86 @@ impl Trie {
     /// The number that the nodes give at this moment. Memory that is written meanwhile gives any number.
     #[inline]
     fn walk(&self, address: u128) -> u16 {
-        let mut next = Ref(self.root[(address >> 112) as usize].load(Ordering::Acquire));
-        let mut depth = 16_u8;
-        loop {
-            match next.node() {
-                Node::Number(number) => return number,
-                _ if depth >= 128 => return 0,
-                Node::Branch(branch) => {
-                    let byte = (address >> (120 - depth)) as u8;
-                    next = Ref(self.word(branch + usize::from(byte), Ordering::Acquire));
-                    depth += 8;
+        let mut step = self.root_of(address);
+        while step.depth < DONE {
+            step = self.next(step, address);
+        }
+        step.number()
+    }
+
+    /// The numbers of some addresses, at most [`TOGETHER`]. All walks advance by a node in turns, so that the memory of
+    /// one is read while the others advance.
+    pub fn numbers(&self, addresses: &[u128], numbers: &mut [u16; TOGETHER]) {
+        let version = self.version.load(Ordering::Acquire);
+        let mut walks = [(Step::default(), 0_u8); TOGETHER];
+        let mut active = addresses.len().min(TOGETHER);
+        for (place, (walk, address)) in (0..).zip(walks.iter_mut().zip(addresses)) {
+            *walk = (self.root_of(*address), place);
+            self.prefetch(walk.0, *address);
+        }
+        while active != 0 {
+            let mut kept = 0;
+            for index in 0..active {
+                let (step, place) = walks[index % TOGETHER];
+                let at = usize::from(place) % TOGETHER;
+                let address = addresses.get(at).copied().unwrap_or(0);
+                let step = if step.depth < DONE { self.next(step, address) } else { step };
+                self.prefetch(step, address);
+                // Stored in any case, which is cheaper than a branch that is hard to predict.
+                numbers[at] = step.number();
+                walks[kept % TOGETHER] = (step, place);
+                kept += usize::from(step.depth < DONE);
+            }
+            active = kept;
+        }
+        fence(Ordering::Acquire);
+        if self.version.load(Ordering::Relaxed) != version {
+            for (number, address) in numbers.iter_mut().zip(addresses) {
+                *number = self.number(*address);
+            }
+        }
+    }
+
+    /// The first reference of an address.
+    #[inline]
+    fn root_of(&self, address: u128) -> Step {
+        Step::to(Ref(self.root[(address >> 112) as usize].load(Ordering::Acquire)), 16)
+    }
+
+    /// Prefetches what [`Self::next`] reads for a step.
+    #[inline]
+    fn prefetch(&self, step: Step, address: u128) {
+        let at = match step.reference.node() {
+            Node::Number(_) => return,
+            Node::Branch(branch) => branch + usize::from((address >> (120 - step.depth % 128)) as u8),
+            Node::List(list) => {
+                // Most lists are longer than a cache line and shorter than two.
+                tollway_prefetch::fetch(&self.words[(list + 16) % WORDS]);
+                list
+            }
+        };
+        tollway_prefetch::fetch(&self.words[at % WORDS]);
+    }
+
+    /// Follows the reference of a step, which leads to a node.
+    #[inline]
+    fn next(&self, Step { reference, depth }: Step, address: u128) -> Step {
+        match reference.node() {
+            Node::Number(number) => Step::end(number),
+            Node::Branch(branch) => {
+                let byte = (address >> (120 - depth)) as u8;
+                Step::to(Ref(self.word(branch + usize::from(byte), Ordering::Acquire)), depth + 8)
+            }
+            Node::List(list) => {
+                let end = list_end(depth);
+                let key = (address >> (128 - end)) as u16 & (u16::MAX >> (16 - (end - depth)));
+                let (_, value) = self.find(list, key);
+                if value & CHILD == 0 {
+                    return Step::end(value);
                 }
-                Node::List(list) => {
-                    let end = list_end(depth);
-                    let key = (address >> (128 - end)) as u16 & (u16::MAX >> (16 - (end - depth)));
-                    let (_, value) = self.find(list, key);
-                    if value & CHILD == 0 {
-                        return value;
-                    }
-                    let runs = self.runs(list);
-                    let child = list + list_head(runs) + usize::from(value & !CHILD);
-                    next = Ref(self.word(child, Ordering::Acquire));
-                    depth = end;
-                }
+                let runs = self.runs(list);
+                let child = list + list_head(runs) + usize::from(value & !CHILD);
+                Step::to(Ref(self.word(child, Ordering::Acquire)), end)
             }
         }
     }

@@ -292,6 +292,7 @@ mod tests {
 
     use super::*;
     use crate::ip::fib::address::LookupCells;
+    use crate::ip::fib::trie::TOGETHER;
 
     /// The rule itself: the longest prefix that holds the address.
     fn reference(routes: &BTreeMap<Prefix<u128>, u16>, address: u128) -> u16 {
@@ -355,8 +356,14 @@ mod tests {
                 let last = network | !mask(len);
                 [network, last, network.wrapping_sub(1), last.wrapping_add(1)]
             }).collect();
-            for address in edges.into_iter().chain(probes) {
-                check(&cells, &routes, address);
+            let addresses: Vec<u128> = edges.into_iter().chain(probes).collect();
+            for some in addresses.chunks(TOGETHER) {
+                let mut numbers = [0; TOGETHER];
+                cells.numbers(some, &mut numbers);
+                for (address, number) in some.iter().zip(numbers) {
+                    check(&cells, &routes, *address);
+                    prop_assert_eq!(number, cells.number(*address));
+                }
             }
             prop_assert_eq!(table.iter().collect::<BTreeMap<_, _>>(), routes.clone());
             // Without prefixes nothing is left, and all memory is free.
@@ -380,7 +387,11 @@ mod tests {
             let reader = scope.spawn(|| {
                 let mut seen = [0_u64; 6];
                 while !stop.load(Ordering::Relaxed) {
-                    seen[usize::from(cells.number(address)) % 6] += 1;
+                    let mut numbers = [0; TOGETHER];
+                    cells.numbers(&[address; TOGETHER], &mut numbers);
+                    for number in numbers.into_iter().chain([cells.number(address)]) {
+                        seen[usize::from(number) % 6] += 1;
+                    }
                 }
                 seen
             });

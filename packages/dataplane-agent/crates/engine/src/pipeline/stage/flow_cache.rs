@@ -293,7 +293,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
     let counted = hot.count(direction, packets, bytes);
     let fasttracked = hot.status.fasttrack();
-    meta.queue = cached.queue();
+    meta.queue = cached.queue;
     state.queues.prefetch(meta.queue);
     if action.resume != 0 {
         let action = *action;
@@ -303,17 +303,18 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         return Applied::Resume(action, *port);
     }
     state.paths.count(action.path, u64::from(packets), bytes);
-    let complete =
-        rewrite(meta, frame.head_mut(), (cached, other), action.new_dscp, vnet.needs_csum, (mac, port.mac));
+    let link = (mac, port.mac);
+    let written = action.new_dscp.is_none()
+        && rewrite_plain(meta, frame.head_mut(), (cached, other), vnet.needs_csum, link);
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(action.out_port);
     // One branch for both, as nearly every packet needs neither.
-    if !(counted & complete) {
+    if !(counted & written) {
         if !counted {
             state.table.count(meta.entry, packets, bytes);
         }
-        if !complete {
-            translate_ipv6(state, meta, frame.head_mut(), vnet.needs_csum);
+        if !written {
+            rewrite(state, meta, frame.head_mut(), action.new_dscp, vnet.needs_csum, link);
         }
     }
     state.count_fast(meta, fasttracked, u64::from(packets), bytes);
@@ -377,57 +378,66 @@ fn track_out_of_order_or_closing<F: Frame>(
     Ok(())
 }
 
-/// Translates a packet of IPv6 by its cached action and the tuple of the other direction, which has a line of its own.
-#[inline(never)]
-fn translate_ipv6<F>(state: &WorkerState<F>, meta: &Meta, head: &mut [u8], needs_csum: bool) {
-    let Some(cached) = state.table.installed(meta.entry) else { return };
-    let (from, to) = state.table.translation_at(meta.entry);
-    let l4 = usize::from(meta.l4.saturating_sub(meta.l3));
-    if let Some(l3) = head.get_mut(usize::from(meta.l3)..) {
-        Ipv6Rewrite::of_cached(&from, &to, cached).apply(l3, Some(l4), needs_csum);
-    }
-}
-
-/// Writes the new headers: the translation by the cached action and the key of the other direction, and the new
-/// link-layer destination and source. Returns `false` if [`translate_ipv6`] has yet to translate the packet.
+/// Writes the new headers of a packet that has them at fixed offsets, as nearly all have: the translation by the key of
+/// the other direction, and the new link-layer destination and source. Returns `false`, and changes nothing, for any
+/// other packet, which [`rewrite`] is for.
 // Not inlined, while the translation is inlined into it: the other way round `engine/stateful-64k` is about 3 % slower.
 #[inline(never)]
-fn rewrite(
+fn rewrite_plain(
     meta: &Meta,
     head: &mut [u8],
     (cached, other): (&CachedAction, &FlowKey),
-    new_dscp: Option<u8>,
     needs_csum: bool,
     link: ([u8; 6], [u8; 6]),
 ) -> bool {
-    let translates = cached.has(action_flag::NAT_SRC | action_flag::NAT_DST);
-    if let Some(dscp) = new_dscp {
-        set_dscp(meta.family(), head.get_mut(usize::from(meta.l3)..).unwrap_or_default(), dscp);
+    let protocol = meta.tuple.protocol;
+    if meta.l4 != 34 || !matches!(protocol, ipv4::TCP | ipv4::UDP) {
+        return false;
     }
-    // Nearly all packets have their headers at fixed offsets, which need no further bounds checks.
-    let plain = meta.l4 == 34 && matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
-    if plain && let Some(head) = head.first_chunk_mut() {
-        if translates {
-            PlainRewrite::of_cached(&meta.key, other, cached).apply(head, meta.tuple.protocol, needs_csum);
-        }
+    let Some(head) = head.first_chunk_mut() else { return false };
+    if cached.has(action_flag::NAT_SRC | action_flag::NAT_DST) {
+        PlainRewrite::of_keys(&meta.key, other).forward(head, protocol, needs_csum);
+    } else {
         lower_ttl(head.get_mut(14..).unwrap_or_default());
-        write_link(head, link.0, link.1);
-        return true;
     }
-    let Some(l3) = head.get_mut(usize::from(meta.l3)..) else { return true };
+    write_link(head, link.0, link.1);
+    true
+}
+
+/// Writes the new headers of any packet by the cached action of its entry.
+#[inline(never)]
+fn rewrite<F>(
+    state: &WorkerState<F>,
+    meta: &Meta,
+    head: &mut [u8],
+    new_dscp: Option<u8>,
+    needs_csum: bool,
+    link: ([u8; 6], [u8; 6]),
+) {
+    let cached = state.table.installed(meta.entry);
+    let translates = cached.is_some_and(|cached| cached.has(action_flag::NAT_SRC | action_flag::NAT_DST));
+    let l4 = usize::from(meta.l4.saturating_sub(meta.l3));
+    let Some(l3) = head.get_mut(usize::from(meta.l3)..) else { return };
+    if let Some(dscp) = new_dscp {
+        set_dscp(meta.family(), l3, dscp);
+    }
     if meta.is_ipv6() {
+        if translates {
+            let (from, to) = state.table.translation_at(meta.entry);
+            Ipv6Rewrite::between(&from, &to).apply(l3, Some(l4), needs_csum);
+        }
         lower_hop_limit(l3);
-        write_ipv6_link(head, link.0, link.1);
-        return !translates;
+        return write_ipv6_link(head, link.0, link.1);
     }
-    if translates {
-        let header = usize::from(meta.l4.saturating_sub(meta.l3));
-        let direction = ConnectionTable::direction_of(meta.entry);
-        Rewrite::of_keys(&meta.key, other, direction).apply_whole(l3, header, needs_csum);
+    let direction = ConnectionTable::direction_of(meta.entry);
+    if translates
+        && let Some(reference) = state.table.reference(meta.entry)
+        && let Some((key, other)) = state.table.keys(reference, direction)
+    {
+        Rewrite::of_keys(key, other, direction).apply_whole(l3, l4, needs_csum);
     }
     lower_ttl(l3);
     write_link(head, link.0, link.1);
-    true
 }
 
 /// Evaluates the rules from the resume point on for a packet of a cached flow, and forwards or ends the packet
@@ -486,13 +496,9 @@ fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     let needs_csum = packet.vnet.needs_csum;
     let fasttracked = state.table.connection_at(entry).is_some_and(|conn| conn.status.fasttrack());
     state.count_fast(&packet.meta, fasttracked, packets, bytes);
-    let flow = state.table.flow_mut(entry);
-    if let (Some(frame), Some((entry, other, _))) = (&mut packet.frame, flow) {
-        let cached = (&entry.cached, other);
+    if let Some(frame) = &mut packet.frame {
         let link = (mac, port.mac);
-        if !rewrite(&packet.meta, frame.head_mut(), cached, action.new_dscp, needs_csum, link) {
-            translate_ipv6(state, &packet.meta, frame.head_mut(), needs_csum);
-        }
+        rewrite(state, &packet.meta, frame.head_mut(), action.new_dscp, needs_csum, link);
         packet.meta.flags |= flag::FAST;
         packet.meta.verdict = Verdict::Tx(action.out_port);
     }

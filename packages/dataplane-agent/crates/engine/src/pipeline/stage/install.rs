@@ -189,16 +189,15 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         stamp: state.cache_epoch.stamp,
         version: 0,
         flags: resumes,
-        ..CachedAction::default()
+        queue: meta.queue,
     };
-    cached.set_queue(meta.queue);
     if meta.is(flag::TRANSLATED) {
         match state.table.keys(reference, meta.direction) {
-            Some((key, other)) => Rewrite::of_keys(key, other, meta.direction).fill(&mut cached),
+            Some((key, other)) => cached.flags |= Rewrite::of_keys(key, other, meta.direction).flags(),
             None => {
                 let translation = state.table.translation(reference, meta.direction);
                 let (from, to) = translation.ok_or(SlowReason::NewConnection)?;
-                Ipv6Rewrite::between(&from, &to).fill(&mut cached);
+                cached.flags |= Ipv6Rewrite::between(&from, &to).flags();
             }
         }
     }

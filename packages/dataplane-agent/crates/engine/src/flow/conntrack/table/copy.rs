@@ -99,8 +99,8 @@ impl ConnectionTable {
             let index = Self::index(slot, direction);
             if let (Some(entry), Some((cached, action, lists))) = (self.entries.get_mut(index), known) {
                 let action = actions.intern(FlowAction { path: 0, resume: 0, ..action });
-                entry.cached = CachedAction { action: action.unwrap_or(NO_ACTION), ..cached };
-                entry.cached.set_queue(QueueRef::NONE);
+                let action = action.unwrap_or(NO_ACTION);
+                entry.cached = CachedAction { action, queue: QueueRef::NONE, ..cached };
                 self.memberships.set(index, lists);
             }
             if let Some(validity) = validity {

@@ -2,7 +2,7 @@
 //! connection, the second of which is allocated with those of neighbouring slots.
 
 use crate::flow::conntrack::entry::{CachedAction, FlowEntry};
-use crate::ids::{Direction, EntryIndex};
+use crate::ids::{Direction, EntryIndex, QueueRef};
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
 
@@ -22,7 +22,7 @@ fn pack(src: Addr, dst: Addr) -> FlowEntry {
         stamp: (dst.0 >> 64) as u32,
         version: (dst.0 >> 48) as u16,
         flags: (dst.0 >> 32) as u16,
-        own: dst.0 as u32,
+        queue: QueueRef::from_number(dst.0 as u32),
     };
     let mut entry = FlowEntry::new(key);
     entry.cached = cached;
@@ -34,7 +34,8 @@ fn pack(src: Addr, dst: Addr) -> FlowEntry {
 fn unpack(entry: &FlowEntry) -> (Addr, Addr) {
     let (key, cached) = (entry.key(), &entry.cached);
     let high = u64::from(cached.action) << 32 | u64::from(cached.stamp);
-    let low = u64::from(cached.version) << 48 | u64::from(cached.flags) << 32 | u64::from(cached.own);
+    let low =
+        u64::from(cached.version) << 48 | u64::from(cached.flags) << 32 | u64::from(cached.queue.number());
     let address = |high: u64, low: u64| Addr(u128::from(high) << 64 | u128::from(low));
     (address(key.addresses, key.rest), address(high, low))
 }
