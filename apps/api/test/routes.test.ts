@@ -5,7 +5,7 @@ import { longestTurn, MAX_MS } from './longest-turn.js';
 import { LONG_WRITES, Router } from './router.js';
 
 const ROUTES = '/ip/route';
-const RECORD = 24;
+const RECORD = 28;
 const ACTIVE = 1;
 const CONNECTED = 2;
 const STATIC = 4;
@@ -13,6 +13,8 @@ const BLACKHOLE = 8;
 const UNREACHABLE = 16;
 const PROHIBIT = 32;
 const MULTIPATH = 64;
+const ECMP = 128;
+const FURTHER = 256;
 const BGP = 186;
 
 interface Route {
@@ -31,11 +33,13 @@ function pack(records: Buffer, place: number, route: Route): void {
   const { destination, length = 24, flags = ACTIVE, distance = 20, protocol = BGP } = route;
   const at = place * RECORD;
   records.writeUInt32LE(destination, at);
-  records.set([length, flags, distance, protocol], at + 4);
-  records.writeUInt32LE(route.gateway ?? 0, at + 8);
-  records.writeUInt32LE(route.interface ?? 0, at + 12);
-  records.writeUInt32LE(route.row ?? 0, at + 16);
-  records.writeUInt32LE(route.metric ?? 0, at + 20);
+  records.set([length, distance], at + 4);
+  records.writeUInt16LE(flags, at + 6);
+  records.writeUInt16LE(protocol, at + 8);
+  records.writeUInt32LE(route.gateway ?? 0, at + 12);
+  records.writeUInt32LE(route.interface ?? 0, at + 16);
+  records.writeUInt32LE(route.row ?? 0, at + 20);
+  records.writeUInt32LE(route.metric ?? 0, at + 24);
 }
 
 /** Records as `ReplyBody::Routes` documents them. */
@@ -46,6 +50,9 @@ function packed(routes: readonly Route[]): Buffer {
 }
 
 const GATEWAY = 0x0a02_0002;
+const NO_WAY =
+  'the gateway 10.99.0.1 is in none of the networks that the router has an address in, and no other route with a ' +
+  'scope of at most 10 leads to it';
 
 let router: Router;
 let peer: AgentPeer;
@@ -112,6 +119,8 @@ describe('routes', () => {
         gateway: '10.2.0.2',
         'immediate-gw': '10.2.0.2%ether1',
         distance: '1',
+        scope: '30',
+        'target-scope': '10',
         disabled: 'false',
         dynamic: 'false',
         static: 'true',
@@ -175,16 +184,79 @@ describe('routes', () => {
       bgp(0x2000_0300, { flags: ACTIVE | MULTIPATH }),
     ]);
     const { rows } = await router.rest('GET', `${ROUTES}?bgp=yes`);
+    expect(rows.map(({ unreachable, prohibit }) => [unreachable, prohibit])).toEqual([
+      [undefined, undefined],
+      ['true', undefined],
+      [undefined, 'true'],
+      [undefined, undefined],
+    ]);
     expect(rows.map(({ blackhole, active, hint }) => [blackhole, active, hint])).toEqual([
       ['true', 'true', undefined],
-      [undefined, 'true', 'a route of type unreachable: packets are answered with host unreachable'],
-      [
-        undefined,
-        'true',
-        'a route of type prohibit: packets are answered with communication administratively prohibited',
-      ],
+      [undefined, 'true', undefined],
+      [undefined, 'true', undefined],
       [undefined, 'true', 'of the several next hops of this route only the first is used'],
     ]);
+  });
+
+  it('with several next hops name all that are used, and share flows with routes of the same distance', async () => {
+    const values = { 'dst-address': '10.28.0.0/24', gateway: '10.2.0.2, 10.2.0.3', 'check-gateway': 'ping' };
+    const both = await router.rest('PUT', ROUTES, values);
+    expect(both).toMatchObject({ status: 201, item: { gateway: '10.2.0.2,10.2.0.3', 'check-gateway': 'ping' } });
+    const third = await router.rest('PUT', ROUTES, { 'dst-address': '10.28.0.0/24', gateway: '10.2.0.4' });
+    const hop = (row: string, last: number, more: number): Route => ({
+      destination: 0x0a1c_0000,
+      flags: ACTIVE | STATIC | ECMP | more,
+      distance: 1,
+      protocol: 0,
+      gateway: 0x0a02_0000 + last,
+      interface: port,
+      row: rowOf(row),
+    });
+    peer.routes = packed([
+      ...own(),
+      hop(both.id, 2, 0),
+      hop(both.id, 3, FURTHER),
+      hop(third.id, 4, 0),
+      bgp(0x2000_0000),
+    ]);
+    const { rows } = await router.rest('GET', ROUTES);
+    expect(rows.map((row) => [row.ecmp, row['immediate-gw']])).toEqual([
+      [undefined, '10.2.0.2%ether1'],
+      ['true', '10.2.0.2%ether1,10.2.0.3%ether1'],
+      ['true', '10.2.0.4%ether1'],
+      [undefined, 'ether1'],
+      [undefined, '10.2.0.2%ether1'],
+    ]);
+    for (const { id } of [both, third]) await router.rest('DELETE', `${ROUTES}/${id}`);
+  });
+
+  it('that lead to their own gateways say so', async () => {
+    const put = async (dst: string, gateway: string) =>
+      (await router.rest('PUT', ROUTES, { 'dst-address': dst, gateway, scope: '10' })).id;
+    const [one, other] = [await put('10.40.0.0/24', '10.41.0.1'), await put('10.41.0.0/24', '10.40.0.1')];
+    const unused = (destination: number, id: string): Route => ({
+      destination,
+      flags: STATIC,
+      distance: 1,
+      protocol: 0,
+      row: rowOf(id),
+    });
+    peer.routes = packed([...own(), unused(0x0a28_0000, one), unused(0x0a29_0000, other)]);
+    const hint = async (id: string) => (await router.rest('GET', `${ROUTES}/${id}`)).item.hint;
+    expect(await hint(one)).toBe('recursion loop: the gateway is looked up by the route itself, through 10.41.0.0/24');
+    for (const id of [one, other]) await router.rest('DELETE', `${ROUTES}/${id}`);
+  });
+
+  it('refuse what excludes each other, by name', async () => {
+    const put = async (values: Record<string, string>) =>
+      (await router.rest('PUT', ROUTES, { 'dst-address': '10.29.0.0/24', ...values })).error;
+    expect(await put({ gateway: '10.2.0.2', prohibit: '' })).toMatchObject({
+      message: 'Bad Request',
+      detail: 'value of prohibit: a route has either a gateway or prohibit; unset one of them',
+    });
+    expect((await put({ unreachable: '', blackhole: '' })).detail).toContain('either unreachable or blackhole');
+    expect((await put({ gateway: '10.2.0.2,255.255.255.255' })).detail).toContain('value of gateway: 255.255.255.255');
+    expect((await put({ gateway: '10.2.0.2', 'check-gateway': 'bfd' })).detail).toContain('none, arp, ping');
   });
 
   it('keep their ids while others come and go', async () => {
@@ -237,7 +309,7 @@ describe('routes', () => {
     const { rows } = await router.rest('GET', `${ROUTES}?static=yes`);
     expect(rows.map(({ inactive, hint }) => [inactive, hint])).toEqual([
       ['false', undefined],
-      ['true', 'the gateway 10.99.0.1 is in none of the networks that the router has an address in'],
+      ['true', NO_WAY],
       ['true', 'the interface ether1, behind which the gateway 10.3.0.9 is, has no link or is disabled'],
       ['true', 'another route to 10.22.0.0/24 is preferred'],
       ['true', 'the interface ether2 has no link or is disabled'],

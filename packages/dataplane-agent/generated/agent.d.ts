@@ -832,6 +832,13 @@ export type CakeDiffserv = 'diffserv3' | 'diffserv4' | 'diffserv8' | 'besteffort
 export type CakeFlowmode =
   'flowblind' | 'srchost' | 'dsthost' | 'hosts' | 'flows' | 'dual-srchost' | 'dual-dsthost' | 'triple-isolate';
 /**
+ * How a gateway is probed.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "GatewayCheck".
+ */
+export type GatewayCheck = 'ping' | 'arp';
+/**
  * Target of a route.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -857,7 +864,20 @@ export type RouteTarget =
       kind: 'interface';
     }
   | {
+      /**
+       * The gateways.
+       */
+      gateways: Gateway[];
+      kind: 'gateways';
+    }
+  | {
       kind: 'blackhole';
+    }
+  | {
+      kind: 'unreachable';
+    }
+  | {
+      kind: 'prohibit';
     };
 /**
  * Meaning of `fasttrack-connection`.
@@ -866,6 +886,13 @@ export type RouteTarget =
  * via the `definition` "FasttrackMode".
  */
 export type FasttrackMode = 'cached' | 'bypass';
+/**
+ * Fields by which the packets of flows are divided between the gateways of a route.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "MultipathHash".
+ */
+export type MultipathHash = 'l3' | 'l4';
 /**
  * Reverse path check (RFC 3704).
  *
@@ -1824,6 +1851,10 @@ export interface Route {
    */
   distance: number;
   /**
+   * What few routes have other than by default.
+   */
+  options?: RouteOptions;
+  /**
    * Source address for packets of the router itself.
    */
   'pref-src'?: string | null;
@@ -1839,6 +1870,50 @@ export interface Route {
    * Target of the route.
    */
   target: RouteTarget;
+}
+/**
+ * Options of a route.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "RouteOptions".
+ */
+export interface RouteOptions {
+  /**
+   * How the gateways are probed; those that do not answer are not used.
+   */
+  'check-gateway'?: GatewayCheck | null;
+  /**
+   * Routes whose target scope is at least this may find their gateways by this route.
+   */
+  scope: number;
+  /**
+   * The table that the route is in.
+   */
+  table?: number;
+  /**
+   * Scope up to which routes may lead to the gateways of this one.
+   */
+  'target-scope': number;
+}
+/**
+ * One of several gateways of a route, or one in another table: an address, an interface or both.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Gateway".
+ */
+export interface Gateway {
+  /**
+   * The neighbour's address.
+   */
+  address?: string | null;
+  /**
+   * Interface row.
+   */
+  interface?: number | null;
+  /**
+   * The table in which the way to the gateway is looked up, when it is not that of the route.
+   */
+  table?: number | null;
 }
 /**
  * `/ip/settings`.
@@ -1904,6 +1979,10 @@ export interface IpSettings {
    */
   'max-neighbor-entries': number;
   /**
+   * What a flow is, where a route has several gateways.
+   */
+  'multipath-hash'?: MultipathHash;
+  /**
    * Reverse path check on source addresses (RFC 3704).
    */
   'rp-filter': RpFilter;
@@ -1943,6 +2022,10 @@ export interface Ipv6Settings {
    * Upper bound of the neighbours of IPv6, entries.
    */
   'max-neighbor-entries': number;
+  /**
+   * What a flow is, where a route has several gateways.
+   */
+  'multipath-hash'?: MultipathHash;
 }
 /**
  * A simple queue. The first one in list order that a packet fits takes it: as *download* when the

@@ -128,48 +128,52 @@ export declare const tokenBucketPart: {
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export declare const routeRecord: {
-  readonly size: 24;
+  readonly size: 28;
   /** Destination network, as a number. */
   readonly destination: 0;
   /** Bits. */
   readonly prefixLen: 4;
-  /** Bits of `route_flag`. */
-  readonly flags: 5;
   /** 0 for connected. */
-  readonly distance: 6;
+  readonly distance: 5;
+  /** Bits of `route_flag`. */
+  readonly flags: 6;
   /** Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others. */
-  readonly protocol: 7;
-  /** Next hop's address, as a number; 0 without one. */
-  readonly gateway: 8;
+  readonly protocol: 8;
+  /** Number of its table, 0 for the main table. */
+  readonly table: 10;
+  /** Address of the neighbour that packets are sent to, as a number; 0 without one. */
+  readonly gateway: 12;
   /** Interface row that it leaves by; 0 when it leads nowhere. */
-  readonly interface: 12;
+  readonly interface: 16;
   /** Row of a configured route; row of the address that a connected one follows from. */
-  readonly row: 16;
+  readonly row: 20;
   /** Metric of a route of another program. */
-  readonly metric: 20;
+  readonly metric: 24;
 };
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export declare const ipv6RouteRecord: {
-  readonly size: 48;
+  readonly size: 52;
   /** Destination network. */
   readonly destination: 0;
   /** Next hop's address; the unspecified one without one. */
   readonly gateway: 16;
   /** Bits. */
   readonly prefixLen: 32;
-  /** Bits of `route_flag`. */
-  readonly flags: 33;
   /** 0 for connected. */
-  readonly distance: 34;
+  readonly distance: 33;
+  /** Bits of `route_flag`. */
+  readonly flags: 34;
   /** Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others. */
-  readonly protocol: 35;
+  readonly protocol: 36;
+  /** Number of its table, 0 for the main table. */
+  readonly table: 38;
   /** Interface row that it leaves by; 0 when it leads nowhere. */
-  readonly interface: 36;
+  readonly interface: 40;
   /** Row of a configured route; row of the address that a connected one follows from. */
-  readonly row: 40;
+  readonly row: 44;
   /** Metric of a route of another program. */
-  readonly metric: 44;
+  readonly metric: 48;
 };
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
@@ -231,10 +235,12 @@ export declare const routeFlag: {
   readonly unreachable: 16;
   readonly prohibit: 32;
   readonly multipath: 64;
+  readonly ecmp: 128;
+  readonly further: 256;
 };
 
 /** Version of the message set. */
-export declare const PROTOCOL: 12;
+export declare const PROTOCOL: 13;
 /** Version of the configuration's format. */
 export declare const FORMAT: 6;
 /** Levels that a tree of queues has at most, the root's included. */

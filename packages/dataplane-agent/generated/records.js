@@ -128,48 +128,52 @@ export const tokenBucketPart = Object.freeze({
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export const routeRecord = Object.freeze({
-  size: 24,
+  size: 28,
   /** Destination network, as a number. */
   destination: 0,
   /** Bits. */
   prefixLen: 4,
-  /** Bits of `route_flag`. */
-  flags: 5,
   /** 0 for connected. */
-  distance: 6,
+  distance: 5,
+  /** Bits of `route_flag`. */
+  flags: 6,
   /** Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others. */
-  protocol: 7,
-  /** Next hop's address, as a number; 0 without one. */
-  gateway: 8,
+  protocol: 8,
+  /** Number of its table, 0 for the main table. */
+  table: 10,
+  /** Address of the neighbour that packets are sent to, as a number; 0 without one. */
+  gateway: 12,
   /** Interface row that it leaves by; 0 when it leads nowhere. */
-  interface: 12,
+  interface: 16,
   /** Row of a configured route; row of the address that a connected one follows from. */
-  row: 16,
+  row: 20,
   /** Metric of a route of another program. */
-  metric: 20,
+  metric: 24,
 });
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export const ipv6RouteRecord = Object.freeze({
-  size: 48,
+  size: 52,
   /** Destination network. */
   destination: 0,
   /** Next hop's address; the unspecified one without one. */
   gateway: 16,
   /** Bits. */
   prefixLen: 32,
-  /** Bits of `route_flag`. */
-  flags: 33,
   /** 0 for connected. */
-  distance: 34,
+  distance: 33,
+  /** Bits of `route_flag`. */
+  flags: 34,
   /** Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others. */
-  protocol: 35,
+  protocol: 36,
+  /** Number of its table, 0 for the main table. */
+  table: 38,
   /** Interface row that it leaves by; 0 when it leads nowhere. */
-  interface: 36,
+  interface: 40,
   /** Row of a configured route; row of the address that a connected one follows from. */
-  row: 40,
+  row: 44,
   /** Metric of a route of another program. */
-  metric: 44,
+  metric: 48,
 });
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
@@ -231,10 +235,12 @@ export const routeFlag = Object.freeze({
   unreachable: 16,
   prohibit: 32,
   multipath: 64,
+  ecmp: 128,
+  further: 256,
 });
 
 /** Version of the message set. */
-export const PROTOCOL = 12;
+export const PROTOCOL = 13;
 /** Version of the configuration's format. */
 export const FORMAT = 6;
 /** Levels that a tree of queues has at most, the root's included. */

@@ -41,7 +41,7 @@ export { ipv6, ipv6Prefix, ipv6Text, isLinkLocal } from './props/ipv6.js';
 export { parseIpv6Nexthop } from './props/ipv6-nexthop.js';
 export { ipv6Range } from './props/ipv6-range.js';
 export { parseLimit } from './props/limit.js';
-export { parseNexthop } from './props/nexthop.js';
+export { type Nexthop, parseNexthop, parseNexthops, type RouteFamily } from './props/nexthop.js';
 export { splitNot } from './props/not.js';
 export { parseNth } from './props/nth.js';
 export { portRanges } from './props/port-list.js';

@@ -24,7 +24,7 @@ import { ipv6AddressRange, ipv6RangeExact } from '../src/props/ipv6-range.js';
 import { kibibytes } from '../src/props/kibibytes.js';
 import { limit } from '../src/props/limit.js';
 import { mac } from '../src/props/mac.js';
-import { nexthop } from '../src/props/nexthop.js';
+import { nexthopList } from '../src/props/nexthop.js';
 import { withNot } from '../src/props/not.js';
 import { nth } from '../src/props/nth.js';
 import { upDown } from '../src/props/pair.js';
@@ -71,7 +71,8 @@ export const kinds: Readonly<Record<string, Kind>> = {
   hopLimitMatch,
   limit,
   mac,
-  nexthop,
+  nexthop: nexthopList('ip'),
+  nexthop6: nexthopList('ipv6'),
   nth,
   percent,
   portList,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Kind } from '../src/kind.js';
 import { addressSpan, ipPort } from '../src/props/ip.js';
-import { nexthop } from '../src/props/nexthop.js';
+import { nexthopList } from '../src/props/nexthop.js';
 import { withNot } from '../src/props/not.js';
 import { upDown } from '../src/props/pair.js';
 import { queueTarget, queueTargetList } from '../src/props/queue-target.js';
@@ -17,9 +17,11 @@ describe('names in values', () => {
     ['a list of references', referenceList('/interface/list', 'name'), 'lan,wan', ['lan', 'wan'], 'lan,up'],
     ['no list', referenceList('/interface/list', 'name'), '', [], ''],
     ['a pair', upDown(reference('/queue/type', 'name')), 'wan/lan', ['wan', 'lan'], 'up/lan'],
-    ['a next hop', nexthop, 'wan', ['wan'], 'up'],
-    ['a next hop by an address', nexthop, '10.0.0.1', [], '10.0.0.1'],
-    ['a next hop by both', nexthop, '10.0.0.1%wan', ['wan'], '10.0.0.1%up'],
+    ['a next hop', nexthopList('ip'), 'wan', ['wan'], 'up'],
+    ['a next hop by an address', nexthopList('ip'), '10.0.0.1', [], '10.0.0.1'],
+    ['a next hop by both', nexthopList('ip'), '10.0.0.1%wan', ['wan'], '10.0.0.1%up'],
+    ['next hops', nexthopList('ip'), '10.0.0.1%lan,wan,10.0.0.2@wan', ['lan', 'wan'], '10.0.0.1%lan,up,10.0.0.2@wan'],
+    ['a next hop of IPv6', nexthopList('ipv6'), 'fe80::1%wan', ['wan'], 'fe80::1%up'],
     ['a target', queueTarget, 'wan', ['wan'], 'up'],
     ['targets', queueTargetList, '10.0.0.0/8,wan', ['wan'], '10.0.0.0/8,up'],
     ['a mark', name(mark), 'wan', ['wan'], 'up'],

@@ -126,6 +126,9 @@ describe('canonical form', () => {
     ['icmpOptions', '3:0-4', '3:0-4'],
     ['nexthop', '10.0.0.1%ether1', '10.0.0.1%ether1'],
     ['nexthop', 'ether1', 'ether1'],
+    ['nexthop', '10.0.0.1, 10.0.0.1,ether2', '10.0.0.1,10.0.0.1,ether2'],
+    ['nexthop', '10.0.0.1%ether1@isp', '10.0.0.1%ether1@isp'],
+    ['nexthop6', 'FE80::0:1%ether1,2001:db8::1', 'fe80::1%ether1,2001:db8::1'],
     ['referenceList', 'LAN, WAN,LAN', 'LAN,WAN'],
     ['datetime', '2026-03-01T12:00:00', '2026-03-01 12:00:00'],
   ])('%s: %j is %j', (name, text, value) => {
@@ -241,6 +244,10 @@ describe('refusals name the fault and what is accepted', () => {
     ['icmpOptions', '8:9-3', 'an ICMP type'],
     ['nexthop', '10.0.0.300', 'an IPv4 address, an interface name'],
     ['nexthop', '10.0.0.1%', 'an IPv4 address, an interface name'],
+    ['nexthop', '10.0.0.1,', 'a next hop is missing after the comma'],
+    ['nexthop', '10.0.0.1,10.0.0', '10.0.0 is not an IPv4 address'],
+    ['nexthop', Array(65).fill('ether1').join(','), '65 next hops are too many; give at most 64'],
+    ['nexthop6', 'fe80::g', 'an IPv6 address'],
     ['reference', '', 'an empty value is not the name of an interface, or all-ethernet'],
     ['referenceList', '!LAN', '!LAN is not names of interface lists, separated by commas'],
     ['ratePair', '-5M/0', 'upload: -5M is not a rate in bits per second'],
@@ -404,7 +411,7 @@ describe('numbers behind the texts', () => {
   });
 
   it('next hops and ICMP options are taken apart', () => {
-    expect(parseNexthop('10.0.0.1%ether2')).toEqual({ address: 0x0a00_0001, interface: 'ether2' });
+    expect(parseNexthop('10.0.0.1%ether2')).toEqual({ address: '10.0.0.1', interface: 'ether2' });
     expect(parseNexthop('ether2')).toEqual({ interface: 'ether2' });
     expect(parseIcmpOptions('3:0-4')).toEqual({ type: 3, codeFrom: 0, codeTo: 4 });
   });

@@ -88,6 +88,6 @@ export class Ipv6RouteDump {
   }
 
   #flag(place: number, bit: number): boolean {
-    return (this.#byte(place, field.flags) & bit) !== 0;
+    return (this.#view.getUint16(place * RECORD + field.flags, true) & bit) !== 0;
   }
 }

@@ -12,7 +12,10 @@ const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8})([0-9A-F]{8})$/i;
 
 const hex = (value: number): string => value.toString(16).toUpperCase().padStart(8, '0');
 
-/** One reading of the routes: connected ones, then configured ones, then learned ones. Records are decoded on access. */
+/**
+ * One reading of the routes: connected ones, then configured ones with a record for each next hop, then learned ones.
+ * Records are decoded on access.
+ */
 export class RouteDump {
   readonly count: number;
   /** Index of the first configured route, and of the first learned one. */
@@ -28,7 +31,9 @@ export class RouteDump {
     let place = 0;
     while (place < this.count && this.#flag(place, flag.connected)) place += 1;
     this.firstStatic = place;
-    for (; place < this.count && this.#flag(place, flag.static); place += 1) this.#places.set(this.row(place), place);
+    for (; place < this.count && this.#flag(place, flag.static); place += 1) {
+      if (!this.further(place)) this.#places.set(this.row(place), place);
+    }
     this.firstLearned = place;
   }
 
@@ -90,6 +95,21 @@ export class RouteDump {
     return this.#flag(place, flag.active);
   }
 
+  /** One of several next hops of the routes to its destination. */
+  ecmp(place: number): boolean {
+    return this.#flag(place, flag.ecmp);
+  }
+
+  /** A further next hop of the configured route before. */
+  further(place: number): boolean {
+    return this.#flag(place, flag.further);
+  }
+
+  /** Forwards nothing. */
+  discards(place: number): boolean {
+    return this.blackhole(place) || this.unreachable(place) || this.prohibit(place);
+  }
+
   blackhole(place: number): boolean {
     return this.#flag(place, flag.blackhole);
   }
@@ -115,7 +135,7 @@ export class RouteDump {
 
   /** Routing protocol number (rtnetlink(7)). */
   protocol(place: number): number {
-    return this.#view.getUint8(place * RECORD + field.protocol);
+    return this.#view.getUint16(place * RECORD + field.protocol, true);
   }
 
   /** Address of the next hop, if the route has one. */
@@ -135,6 +155,6 @@ export class RouteDump {
   }
 
   #flag(place: number, bit: number): boolean {
-    return (this.#view.getUint8(place * RECORD + field.flags) & bit) !== 0;
+    return (this.#view.getUint16(place * RECORD + field.flags, true) & bit) !== 0;
   }
 }

@@ -61,6 +61,11 @@ describe('golden files', () => {
       { menu: '/ip/route', body: { 'dst-address': '198.18.0.0/15', gateway: '10.0.0.2%ether1' } },
       { menu: '/ip/route', body: { 'dst-address': '198.51.100.0/24', gateway: 'ether1' } },
       { menu: '/ip/route', body: { 'dst-address': '203.0.113.0/24', blackhole: 'yes' } },
+      { menu: '/ip/route', body: { 'dst-address': '203.0.114.0/24', prohibit: 'yes' } },
+      {
+        menu: '/ip/route',
+        body: { 'dst-address': '203.0.115.0/24', gateway: '10.0.0.2,ether1', 'check-gateway': 'ping', scope: '20' },
+      },
       { menu: '/ip/arp', body: { address: '192.168.88.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether2' } },
       { menu: '/ip/firewall/address-list', body: { list: 'bad', address: '10.9.0.0/16' } },
       { menu: '/queue/type', body: { name: 'long', kind: 'pfifo', 'pfifo-limit': '200' } },

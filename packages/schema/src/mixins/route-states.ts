@@ -6,7 +6,7 @@ const state = (label: string, help: string): Prop => ({ kind: bool, label, help,
 
 /** States of routes, and where they come from. */
 export const routeStates: Readonly<Record<string, Prop>> = {
-  inactive: state('Inactive', 'Not used now: the gateway is unreachable or a better route exists.'),
+  inactive: state('Inactive', 'Not used now: no gateway can be reached or a better route exists.'),
   active: state('Active', 'Used now.'),
   connect: state('Connect', 'Follows from an address of the router.'),
   static: state('Static', 'Configured by a user.'),

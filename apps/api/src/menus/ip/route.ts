@@ -1,10 +1,11 @@
-import type { Route, RouteTarget } from '@tollway/dataplane-agent';
+import type { Route } from '@tollway/dataplane-agent';
 import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
-import { ipv4Prefix, ipv4Text, parseNexthop } from '@tollway/schema';
+import { ipv4, ipv4Mask, ipv4Prefix, ipv4Text, parseNexthops } from '@tollway/schema';
 import { RouteDump } from '../../agent/routes.js';
 import { compileAddresses } from '../../compiler/addresses.js';
 import { type CompileContext, effective, requiredValue } from '../../compiler/context.js';
 import { InvalidRow } from '../../compiler/invalid-row.js';
+import { DISCARDS, routeOptions, routeTarget } from '../../compiler/route-target.js';
 import { noHost } from '../../config/checks/addresses.js';
 import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import type { AddressColumn } from '../../query/membership.js';
@@ -18,23 +19,28 @@ import type { MenuModule } from '../module.js';
 const MENU = '/ip/route';
 
 function checkRoute({ values, menu }: ProposedRow): FieldError | undefined {
-  const { gateway, blackhole } = values;
+  const { gateway } = values;
   const accepts = menu.props.gateway?.kind.accepts;
-  if (gateway === undefined && blackhole !== 'true') {
-    return fieldError('gateway', `gateway is required: ${accepts}; or set blackhole`);
+  const discards = DISCARDS.filter((kind) => values[kind] === 'true');
+  const [discard, other] = discards;
+  if (gateway === undefined && discard === undefined) {
+    return fieldError('gateway', `gateway is required: ${accepts}; or set ${DISCARDS.join(', ')}`);
   }
-  if (gateway !== undefined && blackhole === 'true') {
-    return fieldError('blackhole', 'value of blackhole: a route has either a gateway or blackhole; unset one of them');
+  if (discard !== undefined && (gateway !== undefined || other !== undefined)) {
+    const what = other ?? 'a gateway';
+    return fieldError(discard, `value of ${discard}: a route has either ${what} or ${discard}; unset one of them`);
   }
-  const address = gateway === undefined ? undefined : parseNexthop(gateway)?.address;
-  const reason = address === undefined ? undefined : noHost(address);
-  if (address !== undefined && reason) {
-    return fieldError('gateway', `value of gateway: ${ipv4Text(address)} is ${reason}; give ${accepts}`);
+  for (const { address } of gateway === undefined ? [] : (parseNexthops(gateway) ?? [])) {
+    const number = address === undefined ? undefined : ipv4(address);
+    const reason = number === undefined ? undefined : noHost(number);
+    if (reason !== undefined) {
+      return fieldError('gateway', `value of gateway: ${address} is ${reason}; give ${accepts}`);
+    }
   }
   return undefined;
 }
 
-/** Static routes. The data plane decides whether a gateway can be reached, as this changes with the links. */
+/** Static routes. */
 function compileRoutes(context: CompileContext): Route[] {
   const own = new Set(context.once(compileAddresses).map(({ address }) => address));
   return context.translate(MENU, (row) => {
@@ -50,26 +56,11 @@ function compileRoutes(context: CompileContext): Route[] {
       destination: ipv4Text(prefix.address),
       'prefix-len': prefix.length,
       distance: Number(requiredValue(MENU, row, 'distance')),
-      target: target(context, row, own),
+      target: routeTarget(context, row, 'ip', own),
       'pref-src': prefSrc ?? null,
+      ...routeOptions(row, 'ip'),
     };
   });
-}
-
-function target(context: CompileContext, row: Row, own: ReadonlySet<string>): RouteTarget {
-  if (effective(MENU, row, 'blackhole') === 'true') return { kind: 'blackhole' };
-  const gateway = requiredValue(MENU, row, 'gateway');
-  const hop = parseNexthop(gateway);
-  if (!hop) throw new InvalidRow(`gateway: ${gateway} is no next hop`);
-  const through = hop.interface === undefined ? undefined : context.interfaces.row('gateway', hop.interface);
-  if (hop.address !== undefined) {
-    const address = ipv4Text(hop.address);
-    if (own.has(address)) throw new InvalidRow(`gateway: ${address} is an address of this router itself`);
-    return { kind: 'gateway', address, interface: through ?? null };
-  }
-  // parseNexthop returns an address, an interface or both.
-  if (through === undefined) throw new InvalidRow(`gateway: ${gateway} is no next hop`);
-  return { kind: 'interface', interface: through };
 }
 
 /** RouterOS's flags of routing protocols, by their numbers in rtnetlink(7). */
@@ -103,16 +94,20 @@ const readRoutes =
             return known && yesNo(active);
           case 'inactive':
             return known && yesNo(!active && byId.get(id)?.disabled !== true);
+          case 'ecmp':
+            return place !== undefined && dump.ecmp(place) ? 'true' : undefined;
           case 'hint':
             // An invalid route is not sent to the data plane, for instance when its gateway is the router itself.
             if (place === undefined) return invalid.get(id);
-            return active ? undefined : whyUnused(dump, place, byId.get(id), names, own);
+            return active
+              ? undefined
+              : (loopOf(byId.get(id), rows) ?? whyUnused(dump, place, byId.get(id), names, own));
           default:
             return place === undefined ? undefined : immediateGateway(dump, place, names);
         }
       };
       return {
-        values: { properties: ['static', 'active', 'inactive', 'immediate-gw', 'hint'], value },
+        values: { properties: ['static', 'active', 'inactive', 'ecmp', 'immediate-gw', 'hint'], value },
         below: known === undefined ? UNAVAILABLE_ROWS : new DynamicRoutes(known, names),
       };
     };
@@ -129,11 +124,16 @@ function ownAddresses(addresses: readonly Row[], interfaces: readonly Row[]): Re
 
 type Names = ReadonlyMap<number, string | undefined>;
 
+/** Neighbours and interfaces of all next hops of a route. */
 function immediateGateway(dump: RouteDump, place: number, names: Names): string | undefined {
-  const name = names.get(dump.interface(place));
-  if (name === undefined) return undefined;
-  const gateway = dump.gateway(place);
-  return gateway === undefined ? name : `${gateway}%${name}`;
+  const hops: string[] = [];
+  for (let at = place; at < dump.count && (at === place || dump.further(at)); at += 1) {
+    const name = names.get(dump.interface(at));
+    if (name === undefined) continue;
+    const gateway = dump.gateway(at);
+    hops.push(gateway === undefined ? name : `${gateway}%${name}`);
+  }
+  return hops.length === 0 ? undefined : hops.join(',');
 }
 
 /** Reason why the data plane does not use a configured route. @param own addresses of the router */
@@ -144,42 +144,99 @@ function whyUnused(
   names: Names,
   own: ReadonlySet<string | undefined>,
 ): string | undefined {
-  if (dump.blackhole(place) || dump.interface(place) !== 0) {
+  if (dump.discards(place) || dump.interface(place) !== 0) {
     return `another route to ${dump.destination(place)} is preferred`;
   }
-  const hop = parseNexthop(row?.values.gateway ?? '');
-  if (hop?.address === undefined) {
-    return hop?.interface === undefined ? undefined : `the interface ${hop.interface} has no link or is disabled`;
+  const reasons = (parseNexthops(row?.values.gateway ?? '') ?? []).map((hop) => {
+    if (hop.address === undefined) {
+      return hop.interface === undefined ? undefined : `the interface ${hop.interface} has no link or is disabled`;
+    }
+    return whyNoWay(dump, hop.address, hop.interface, row?.values, names, own);
+  });
+  return [...new Set(reasons.filter((reason) => reason !== undefined))].join('; ') || undefined;
+}
+
+/** Whether routes lead to their own gateways, in the words of a hint; only routes without a connected gateway do. */
+function loopOf(row: Row | undefined, rows: readonly Row[]): string | undefined {
+  if (row === undefined) return undefined;
+  const chain: Row[] = [row];
+  for (let now = row; chain.length <= rows.length; ) {
+    const next = leadingTo(now, rows);
+    if (next === undefined) return undefined;
+    if (chain.includes(next)) {
+      const through = chain.slice(chain.indexOf(next)).map(({ values }) => values['dst-address'] ?? '0.0.0.0/0');
+      return chain[0] === next
+        ? `recursion loop: the gateway is looked up by the route itself${through.length > 1 ? `, through ${through.slice(1).join(', ')}` : ''}`
+        : `recursion loop: the gateway is looked up by routes that need each other: ${through.join(', ')}`;
+    }
+    chain.push(next);
+    now = next;
   }
-  const gateway = ipv4Text(hop.address);
+  return undefined;
+}
+
+/** The configured route by which the first gateway of another one is looked up. */
+function leadingTo({ values }: Row, rows: readonly Row[]): Row | undefined {
+  const [hop] = parseNexthops(values.gateway ?? '') ?? [];
+  const address = hop?.interface === undefined && hop?.address !== undefined ? ipv4(hop.address) : undefined;
+  if (address === undefined) return undefined;
+  let best: { readonly row: Row; readonly length: number } | undefined;
+  for (const row of rows) {
+    const prefix = ipv4Prefix(row.values['dst-address'] ?? '0.0.0.0/0');
+    const leads = !row.disabled && Number(row.values.scope ?? '30') <= Number(values['target-scope'] ?? '10');
+    if (prefix === undefined || !leads || row.values.gateway === undefined) continue;
+    const mask = ipv4Mask(prefix.length);
+    if (((address ^ prefix.address) & mask) === 0 && prefix.length > (best?.length ?? -1)) {
+      best = { row, length: prefix.length };
+    }
+  }
+  return best?.row;
+}
+
+/** Reason why a gateway is not used. */
+function whyNoWay(
+  dump: RouteDump,
+  gateway: string,
+  through: string | undefined,
+  values: Row['values'] | undefined,
+  names: Names,
+  own: ReadonlySet<string | undefined>,
+): string | undefined {
+  const address = ipv4(gateway) ?? 0;
   if (own.has(gateway)) return `the gateway ${gateway} is an address of this router`;
   let behind: string | undefined;
+  let connected = false;
   for (let network = 0; network < dump.firstStatic; network += 1) {
-    if (hop.address < dump.first(network) || hop.address > dump.last(network)) continue;
+    if (address < dump.first(network) || address > dump.last(network)) continue;
     // Networks of two addresses have no broadcast address (RFC 3021).
-    if (hop.address === dump.last(network) && dump.last(network) - dump.first(network) > 1) {
+    if (address === dump.last(network) && dump.last(network) - dump.first(network) > 1) {
       return `the gateway ${gateway} is the broadcast address of ${dump.destination(network)}`;
     }
     const name = names.get(dump.interface(network));
-    if (hop.interface === undefined || hop.interface === name) behind ??= name;
+    if (through === undefined || through === name) {
+      behind ??= name;
+      connected ||= dump.active(network);
+    }
+  }
+  const checked = values?.['check-gateway'];
+  if ((checked === 'ping' || checked === 'arp') && (connected || behind === undefined)) {
+    return `the gateway ${gateway} does not answer, or no route with a scope of at most target-scope leads to it`;
   }
   if (behind !== undefined) {
     return `the interface ${behind}, behind which the gateway ${gateway} is, has no link or is disabled`;
   }
-  const where = hop.interface === undefined ? '' : ` on ${hop.interface}`;
-  return `the gateway ${gateway} is in none of the networks that the router has an address in${where}`;
+  const where = through === undefined ? '' : ` on ${through}`;
+  return (
+    `the gateway ${gateway} is in none of the networks that the router has an address in${where}, and no other ` +
+    `route with a scope of at most ${values?.['target-scope'] ?? '10'} leads to it`
+  );
 }
 
 type Reader = (dump: RouteDump, place: number, names: Names) => string | undefined;
 
 /** Attributes of another program's route for which RouterOS has no property. */
-function beyondProperties(dump: RouteDump, place: number): string | undefined {
-  if (dump.unreachable(place)) return 'a route of type unreachable: packets are answered with host unreachable';
-  if (dump.prohibit(place)) {
-    return 'a route of type prohibit: packets are answered with communication administratively prohibited';
-  }
-  return dump.multipath(place) ? 'of the several next hops of this route only the first is used' : undefined;
-}
+const beyondProperties: Reader = (dump, place) =>
+  dump.multipath(place) ? 'of the several next hops of this route only the first is used' : undefined;
 
 const flagOf =
   (flag: string): Reader =>
@@ -196,6 +253,8 @@ const readers: Readonly<Record<string, Reader>> = {
   'immediate-gw': immediateGateway,
   distance: (dump, place) => String(dump.distance(place)),
   blackhole: (dump, place) => (dump.blackhole(place) ? 'true' : undefined),
+  unreachable: (dump, place) => (dump.unreachable(place) ? 'true' : undefined),
+  prohibit: (dump, place) => (dump.prohibit(place) ? 'true' : undefined),
   hint: beyondProperties,
   disabled: () => 'false',
   dynamic: () => 'true',

@@ -14,6 +14,8 @@ function compileSettings(context: CompileContext): IpSettings {
   return {
     'ip-forward': settings.yes('ip-forward'),
     'rp-filter': rpFilter === 'strict' || rpFilter === 'loose' ? rpFilter : 'no',
+    // The data plane leaves the default out, too.
+    ...(settings.word('ipv4-multipath-hash-policy') === 'l4' && { 'multipath-hash': 'l4' }),
     'allow-fast-path': settings.yes('allow-fast-path'),
     'fasttrack-mode': settings.word('fasttrack-mode') === 'bypass' ? 'bypass' : 'cached',
     'flow-offload': settings.yes('flow-offload'),

@@ -28,6 +28,7 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'nd-consumed': ['bookkeeping', INTERFACES],
   'nd-ignored': ['bookkeeping', INTERFACES],
   'echo-answered': ['bookkeeping', INTERFACES],
+  'gateway-answered': ['bookkeeping', ROUTES],
   'not-for-us': ['bookkeeping', INTERFACES],
   'interface-disabled': ['policy', INTERFACES],
   'forwarding-off': ['policy', SETTINGS],

@@ -113,7 +113,7 @@ fn bare_fib(table: &[Prefix<u128>]) -> Result<(Fib6, String), String> {
 /// The product's table, asked in the way that forwarding asks.
 fn look_up(fib: &Fib6, addresses: &[u128]) -> u64 {
     let mut numbers = [0; TOGETHER];
-    let gateway = |number: &u16| match fib.lookup_of(*number) {
+    let gateway = |number: &u16| match fib.lookup_of(*number, || 0) {
         Lookup6::Via { gateway, .. } => gateway as u64 & 0xffff,
         _ => 0,
     };

@@ -321,6 +321,7 @@ pub fn route(row: u32, destination: Ipv4Addr, prefix_len: u8, gateway: Ipv4Addr,
         distance: 1,
         target: RouteTarget::Gateway { address: gateway.into(), interface: Some(interface) },
         pref_src: None,
+        options: Default::default(),
     }
 }
 

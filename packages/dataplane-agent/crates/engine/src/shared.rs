@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use tollway_config::dataplane::RowId;
+use tollway_config::dataplane::{Route, RowId};
 use tollway_config::protocol::{Ipv6AddressInfo, Ipv6NeighborInfo, NeighborInfo};
 
 use crate::firewall::address_set::AddressSets;
@@ -198,7 +198,23 @@ impl Shared {
         if !Arc::ptr_eq(old.fib6(), new.fib6()) {
             new.fib6().adopt(old.fib6())?;
         }
+        new.probe_gateways();
         if Arc::ptr_eq(old.fib(), new.fib()) { Ok(()) } else { new.fib().adopt(old.fib()) }
+    }
+
+    /// Resolves the configured routes anew after gateways have gone down or come up. `routes` are those that the snapshot
+    /// was built from.
+    ///
+    /// # Errors
+    /// As [`Self::change_routes`].
+    pub fn follow_gateways(&self, snapshot: &Snapshot, routes: &[Route]) -> Result<(), FibFull> {
+        // The routes were possible when the snapshot was built.
+        let Ok((v4, v6)) = snapshot.resolve_routes(routes) else { return Ok(()) };
+        self.change_counters.routes_changed(snapshot.fib().replace_static(&v4)?);
+        self.change_counters.ipv6_routes_changed(snapshot.fib6().replace_static(&v6)?);
+        // The way to another gateway may be another one now.
+        snapshot.probe_gateways();
+        Ok(())
     }
 
     /// Updates the configured contents of the address lists, and binds the lists of a new snapshot to them; to be

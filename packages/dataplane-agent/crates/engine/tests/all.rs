@@ -23,6 +23,7 @@ mod mangle;
 mod mangle_v6;
 mod million_frames;
 mod modules;
+mod multipath;
 mod nat;
 mod nat_elsewhere;
 mod nat_ports;

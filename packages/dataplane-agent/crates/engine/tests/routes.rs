@@ -28,6 +28,7 @@ fn route(row: RowId, destination: &str, gateway: &str) -> Route {
         distance: 1,
         target: RouteTarget::Gateway { address: Ipv4Addr::from_bits(ip(gateway)).into(), interface: None },
         pref_src: None,
+        options: Default::default(),
     }
 }
 

@@ -297,6 +297,7 @@ impl RouterConfig {
             distance: 1,
             target,
             pref_src: None,
+            options: Default::default(),
         });
         self
     }

@@ -245,6 +245,14 @@ impl Router {
         self.shared.change_routes(&self.snapshot, changes).expect("not too many next hops");
     }
 
+    /// Takes gateways that do not answer any more out of use, and those back that answer again.
+    pub fn follow_gateways(&mut self) {
+        if !self.snapshot.gateway_checks().take_changes().is_empty() {
+            let routes = &self.config.routes;
+            self.shared.follow_gateways(&self.snapshot, routes).expect("not too many next hops");
+        }
+    }
+
     /// Activates the prepared configuration at one worker.
     pub fn activate(&mut self, worker: usize) {
         self.engines[worker].apply(self.snapshot.clone(), self.now);

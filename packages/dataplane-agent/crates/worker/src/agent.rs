@@ -5,6 +5,7 @@ mod requests;
 mod start;
 mod stop;
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -212,6 +213,29 @@ impl Agent {
             self.log("route,error", FULL.to_owned());
         }
         Ok(())
+    }
+
+    /// Takes gateways that do not answer any more out of use, and those back that answer again.
+    pub(super) fn follow_gateways(&mut self) -> Result<(), WorkerLost> {
+        let changes = self.snapshot.gateway_checks().take_changes();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        for (gateway, down) in changes {
+            let state = if down { "does not answer" } else { "answers again" };
+            self.log("route,info", format!("gateway {} {state}", IpAddr::from(gateway.address)));
+        }
+        if let Err(FibFull) = self.shared.follow_gateways(&self.snapshot, &self.built_from.routes) {
+            // As with routes of other programs, a new table has numbers again.
+            let config = Arc::clone(&self.active.config);
+            self.generation += 1;
+            let facts = self.ports.facts();
+            if let Ok(snapshot) = Snapshot::build_after(&self.snapshot, &config, &facts, self.generation) {
+                self.facts_version += 1;
+                self.swap_tables(&config, Rebuilt { snapshot, routes: ChangedRoutes::default() })?;
+            }
+        }
+        self.sync_router_namespace()
     }
 
     fn change_routes(&self, learned: &Learned) -> Result<(), FibFull> {

@@ -311,8 +311,10 @@ fn wanted_routes<A: NamedAddress>(fib: &Table<A>, taps: &BTreeMap<RowId, TapStat
     let mut taken = BTreeSet::new();
     let mut lines = BTreeSet::new();
     fib.for_each_static(|route| {
+        // Its programs only choose their source address by a route: one next hop is enough.
         let key = (route.destination, route.prefix_len, route.distance);
-        if !taken.contains(&key)
+        if !route.further
+            && !taken.contains(&key)
             && let Some(words) = route_words(route, taps)
         {
             taken.insert(key);

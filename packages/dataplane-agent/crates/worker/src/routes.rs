@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::record::route_flag::{
-    ACTIVE, BLACKHOLE, CONNECTED, MULTIPATH, PROHIBIT, STATIC, UNREACHABLE,
+    ACTIVE, BLACKHOLE, CONNECTED, ECMP, FURTHER, MULTIPATH, PROHIBIT, STATIC, UNREACHABLE,
 };
 use tollway_config::protocol::record::{Ipv6RouteRecord, PackedAddress, RouteRecord};
 use tollway_config::protocol::{ROUTE_RECORD, ReplyBody};
@@ -23,6 +23,7 @@ pub fn all(snapshot: &Snapshot) -> ReplyBody {
             flags,
             distance: route.distance,
             protocol,
+            table: 0,
             gateway: route.gateway.unwrap_or(0),
             interface: route.interface,
             row,
@@ -46,6 +47,7 @@ pub fn all_ipv6(snapshot: &Snapshot) -> ReplyBody {
             flags,
             distance: route.distance,
             protocol,
+            table: 0,
             interface: route.interface,
             row,
             metric,
@@ -57,10 +59,10 @@ pub fn all_ipv6(snapshot: &Snapshot) -> ReplyBody {
 
 /// What records of both families say of a route in the same way.
 struct Described {
-    flags: u8,
+    flags: u16,
     row: RowId,
     metric: u32,
-    protocol: u8,
+    protocol: u16,
 }
 
 fn described<A>(route: &ListedRoute<A>) -> Described {
@@ -71,14 +73,23 @@ fn described<A>(route: &ListedRoute<A>) -> Described {
             (if multipath { MULTIPATH } else { 0 }, 0, metric, protocol)
         }
     };
-    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    let flag = |set: bool, flag: u16| if set { flag } else { 0 };
     let discard = match route.discard {
         None => 0,
         Some(Discard::Blackhole) => BLACKHOLE,
         Some(Discard::Unreachable) => UNREACHABLE,
         Some(Discard::Prohibit) => PROHIBIT,
     };
-    Described { flags: kind | flag(route.active, ACTIVE) | discard, row, metric, protocol }
+    Described {
+        flags: kind
+            | flag(route.active, ACTIVE)
+            | flag(route.ecmp, ECMP)
+            | flag(route.further, FURTHER)
+            | discard,
+        row,
+        metric,
+        protocol: protocol.into(),
+    }
 }
 
 /// The route to an address.
@@ -99,6 +110,11 @@ mod tests {
     };
     use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, RouteChange};
     use tollway_engine::snapshot::PortFacts;
+
+    /// Flags of a record.
+    fn flags(record: &[u8]) -> u16 {
+        u16::from_le_bytes([record[6], record[7]])
+    }
 
     #[test]
     fn every_route_is_packed_however_many_there_are() {
@@ -121,19 +137,20 @@ mod tests {
         snapshot.fib().change(&changes, &mut Vec::new()).unwrap();
         let ReplyBody::Routes { records } = all(&snapshot) else { panic!() };
         let records: Vec<&[u8]> = records.chunks_exact(ROUTE_RECORD).collect();
-        let connected = records.iter().filter(|record| record[5] & CONNECTED != 0).count();
+        let connected = records.iter().filter(|record| flags(record) & CONNECTED != 0).count();
         assert_eq!(connected, 2);
         let configured = records[connected];
-        assert_eq!(configured[..8], [0, 0, 64, 100, 16, ACTIVE | STATIC, 1, 0]);
-        assert_eq!(configured[8..12], 0x0a02_0002_u32.to_le_bytes());
-        assert_eq!(configured[16..20], 31_u32.to_le_bytes());
+        assert_eq!(configured[..6], [0, 0, 64, 100, 16, 1]);
+        assert_eq!((flags(configured), &configured[8..12]), (ACTIVE | STATIC, &[0; 4][..]));
+        assert_eq!(configured[12..16], 0x0a02_0002_u32.to_le_bytes());
+        assert_eq!(configured[20..24], 31_u32.to_le_bytes());
         let learned = &records[connected + 1..];
         assert_eq!(learned.len(), 60_001);
         let of_five: Vec<_> = learned.iter().filter(|record| record[..4] == [0, 5, 0, 0x20]).collect();
         assert_eq!(of_five.len(), 2);
         for record in of_five {
-            assert_eq!(record[5], if record[20] == 7 { ACTIVE } else { 0 });
-            assert_eq!(record[4..8], [24, record[5], 20, 186]);
+            assert_eq!(flags(record), if record[24] == 7 { ACTIVE } else { 0 });
+            assert_eq!((&record[4..6], &record[8..10]), (&[24, 20][..], &[186, 0][..]));
         }
     }
 
@@ -159,8 +176,9 @@ mod tests {
             snapshot.fib().change(&[RouteChange::Replace(route)], &mut Vec::new()).unwrap();
             let ReplyBody::Routes { records } = all(&snapshot) else { panic!() };
             let record = records.chunks_exact(ROUTE_RECORD).last().unwrap();
-            assert_eq!(record[..8], [0, 0, 0, 0x20, 24, ACTIVE | flag, 20, 186]);
-            assert_eq!(record[8..16], [0; 8], "neither next hop nor interface");
+            assert_eq!(record[..6], [0, 0, 0, 0x20, 24, 20]);
+            assert_eq!((flags(record), record[8]), (ACTIVE | flag, 186));
+            assert_eq!(record[12..20], [0; 8], "neither next hop nor interface");
         }
     }
 
@@ -177,16 +195,16 @@ mod tests {
             multipath: true,
             source: 0,
         };
-        let flags = |route| {
+        let flags_of = |route| {
             snapshot.fib().change(&[RouteChange::Replace(route)], &mut Vec::new()).unwrap();
             let ReplyBody::Routes { records } = all(&snapshot) else { panic!() };
-            records.chunks_exact(ROUTE_RECORD).last().unwrap()[5]
+            flags(records.chunks_exact(ROUTE_RECORD).last().unwrap())
         };
-        assert_eq!(flags(route), ACTIVE | MULTIPATH);
+        assert_eq!(flags_of(route), ACTIVE | MULTIPATH);
         // It goes over into a new table as it is.
         assert_eq!(snapshot.fib().dynamic_routes().collect::<Vec<_>>(), [route]);
         route.multipath = false;
-        assert_eq!(flags(route), ACTIVE);
+        assert_eq!(flags_of(route), ACTIVE);
     }
 
     #[test]
@@ -233,6 +251,7 @@ mod tests {
                 distance: 1,
                 target: RouteTarget::Gateway { address: Ipv4Addr::new(10, 2, 0, 2).into(), interface: None },
                 pref_src: None,
+                options: Default::default(),
             }],
             ..DataplaneConfig::default()
         };

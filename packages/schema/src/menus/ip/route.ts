@@ -2,14 +2,10 @@ import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, dynamic } from '../../mixins/disabled.js';
 import { hint } from '../../mixins/hint.js';
-import { readOnly } from '../../mixins/read-only.js';
+import { ecmpState, routeTarget } from '../../mixins/route.js';
 import { routeFlags, routeStates } from '../../mixins/route-states.js';
-import { present } from '../../props/bool.js';
-import { int } from '../../props/int.js';
 import { ip } from '../../props/ip.js';
 import { ipPrefix } from '../../props/ip-prefix.js';
-import { nexthop } from '../../props/nexthop.js';
-import { text } from '../../props/text.js';
 
 /** Static routes of the user, connected routes of the addresses, and routes of other programs. */
 export const ipRoute = defineMenu({
@@ -28,35 +24,11 @@ export const ipRoute = defineMenu({
       default: '0.0.0.0/0',
       dataplane: true,
     },
-    gateway: {
-      kind: nexthop,
-      label: 'Gateway',
-      help: 'Next router: its address, an interface, or address%interface.',
-      tab: 'General',
-      unset: true,
-      dataplane: true,
-    },
-    'immediate-gw': readOnly(text(), 'Immediate Gateway', 'Neighbour and interface that packets are sent to now.'),
-    distance: {
-      kind: int({ min: 1, max: 255 }),
-      label: 'Distance',
-      help: 'Preference among routes to the same destination; the lowest wins.',
-      tab: 'General',
-      default: '1',
-      dataplane: true,
-    },
+    ...routeTarget('ip'),
     'pref-src': {
       kind: ip,
       label: 'Pref. Source',
       help: 'Source address of packets that the router itself sends by this route.',
-      tab: 'General',
-      unset: true,
-      dataplane: true,
-    },
-    blackhole: {
-      kind: present,
-      label: 'Blackhole',
-      help: 'Drop packets to the destination silently; excludes a gateway.',
       tab: 'General',
       unset: true,
       dataplane: true,
@@ -66,8 +38,9 @@ export const ipRoute = defineMenu({
     ...dynamic(),
     ...hint('Why the route is not used, or what the other properties do not say of it.', 'Status'),
     ...routeStates,
+    ...ecmpState,
   },
-  flags: routeFlags,
+  flags: [...routeFlags, { letter: '+', prop: 'ecmp', title: 'ecmp' }],
   columns: ['dst-address', 'gateway', 'distance', 'pref-src', 'immediate-gw', 'comment'],
   tabs: ['General', 'Status'],
   key: ['dst-address', 'gateway'],

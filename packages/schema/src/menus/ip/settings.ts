@@ -34,6 +34,14 @@ export const ipSettings = defineMenu({
       default: 'true',
       dataplane: true,
     },
+    'ipv4-multipath-hash-policy': {
+      kind: oneOf(['l3', 'l4']),
+      label: 'Multipath Hash Policy',
+      help: 'Flows that are divided between several gateways: by addresses (l3), or by protocol and ports too (l4).',
+      tab: 'General',
+      default: 'l3',
+      dataplane: true,
+    },
     'accept-redirects': {
       kind: bool,
       label: 'Accept Redirects',

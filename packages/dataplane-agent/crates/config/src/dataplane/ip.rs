@@ -64,6 +64,70 @@ pub struct Route {
     pub target: RouteTarget,
     /// Source address for packets of the router itself.
     pub pref_src: Option<IpAddr>,
+    /// What few routes have other than by default.
+    #[serde(default, skip_serializing_if = "RouteOptions::is_default")]
+    pub options: RouteOptions,
+}
+
+/// Number of a routing table: 0 is the main table, any other the place in `routing_tables` and one.
+pub type TableNumber = u16;
+
+/// Gateways that a route has at most.
+pub const MAX_GATEWAYS: usize = 64;
+
+/// Scope of connected routes, and the target scope that routes have by default.
+pub const CONNECTED_SCOPE: u8 = 10;
+/// Scope that routes have by default.
+pub const ROUTE_SCOPE: u8 = 30;
+
+/// Options of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RouteOptions {
+    /// The table that the route is in.
+    #[serde(default)]
+    pub table: TableNumber,
+    /// Routes whose target scope is at least this may find their gateways by this route.
+    pub scope: u8,
+    /// Scope up to which routes may lead to the gateways of this one.
+    pub target_scope: u8,
+    /// How the gateways are probed; those that do not answer are not used.
+    pub check_gateway: Option<GatewayCheck>,
+}
+
+impl Default for RouteOptions {
+    fn default() -> Self {
+        Self { table: 0, scope: ROUTE_SCOPE, target_scope: CONNECTED_SCOPE, check_gateway: None }
+    }
+}
+
+impl RouteOptions {
+    /// Whether every option has its default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How a gateway is probed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GatewayCheck {
+    /// By echo requests of ICMP or ICMPv6.
+    Ping,
+    /// By ARP requests or neighbour solicitations.
+    Arp,
+}
+
+/// One of several gateways of a route, or one in another table: an address, an interface or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Gateway {
+    /// The neighbour's address.
+    pub address: Option<IpAddr>,
+    /// Interface row.
+    pub interface: Option<RowId>,
+    /// The table in which the way to the gateway is looked up, when it is not that of the route.
+    pub table: Option<TableNumber>,
 }
 
 /// Target of a route.
@@ -82,8 +146,18 @@ pub enum RouteTarget {
         /// Interface row.
         interface: RowId,
     },
+    /// By several gateways, between which flows are divided; one that is named more than once gets more of them. At most
+    /// [`MAX_GATEWAYS`].
+    Gateways {
+        /// The gateways.
+        gateways: Vec<Gateway>,
+    },
     /// Dropped silently.
     Blackhole,
+    /// Answered with host unreachable (RFC 792, RFC 4443 §3.1).
+    Unreachable,
+    /// Answered with communication administratively prohibited.
+    Prohibit,
 }
 
 /// A static entry of a neighbour.

@@ -14,13 +14,16 @@ pub use firewall::{
     PortRange, RejectWith, Rule,
 };
 pub use interface::{ArpMode, Interface, InterfaceKind, IoChoice};
-pub use ip::{InterfaceAddress, Ipv6AddressOptions, Route, RouteTarget, StaticNeighbor};
+pub use ip::{
+    CONNECTED_SCOPE, Gateway, GatewayCheck, InterfaceAddress, Ipv6AddressOptions, MAX_GATEWAYS, ROUTE_SCOPE,
+    Route, RouteOptions, RouteTarget, StaticNeighbor, TableNumber,
+};
 pub use queue::{
     Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, InterfaceQueue, PcqClassifier, Prefix,
     QueueLimit, QueueTarget, QueueTime, QueueType, SimpleQueue, TargetInterface, TreeParent, TreeQueue,
 };
 pub use settings::{
-    FasttrackMode, IpSettings, Ipv6Settings, RpFilter, TcpTimestamps, Tracking, TrackingMode,
+    FasttrackMode, IpSettings, Ipv6Settings, MultipathHash, RpFilter, TcpTimestamps, Tracking, TrackingMode,
 };
 
 /// Stable identity of a configuration row, unique over all menus of one router and never reused.

@@ -11,6 +11,9 @@ pub struct IpSettings {
     pub ip_forward: bool,
     /// Reverse path check on source addresses (RFC 3704).
     pub rp_filter: RpFilter,
+    /// What a flow is, where a route has several gateways.
+    #[serde(default, skip_serializing_if = "MultipathHash::is_default")]
+    pub multipath_hash: MultipathHash,
     /// `false` sends every packet through every stage.
     pub allow_fast_path: bool,
     /// Stages that fasttracked connections skip.
@@ -102,11 +105,19 @@ pub struct Ipv6Settings {
     pub forward: bool,
     /// Upper bound of the neighbours of IPv6, entries.
     pub max_neighbor_entries: u32,
+    /// What a flow is, where a route has several gateways.
+    #[serde(default, skip_serializing_if = "MultipathHash::is_default")]
+    pub multipath_hash: MultipathHash,
 }
 
 impl Default for Ipv6Settings {
     fn default() -> Self {
-        Self { disable_ipv6: false, forward: true, max_neighbor_entries: 8192 }
+        Self {
+            disable_ipv6: false,
+            forward: true,
+            max_neighbor_entries: 8192,
+            multipath_hash: MultipathHash::default(),
+        }
     }
 }
 
@@ -122,6 +133,7 @@ impl Default for IpSettings {
         Self {
             ip_forward: true,
             rp_filter: RpFilter::No,
+            multipath_hash: MultipathHash::default(),
             allow_fast_path: true,
             fasttrack_mode: FasttrackMode::Cached,
             flow_offload: false,
@@ -153,6 +165,24 @@ pub enum FasttrackMode {
     /// Packets of fasttracked connections skip the filter, connection tracking's counters of rules and the
     /// simple queues, as in RouterOS; NAT, routing in the main table and the TTL stay.
     Bypass,
+}
+
+/// Fields by which the packets of flows are divided between the gateways of a route.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MultipathHash {
+    /// Source and destination.
+    #[default]
+    L3,
+    /// Protocol and ports too.
+    L4,
+}
+
+impl MultipathHash {
+    /// Whether it is the default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Reverse path check (RFC 3704).

@@ -280,13 +280,15 @@ record! {
         destination: u32,
         /// Bits.
         prefix_len: u8,
-        /// Bits of `route_flag`.
-        flags: u8,
         /// 0 for connected.
         distance: u8,
+        /// Bits of `route_flag`.
+        flags: u16,
         /// Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others.
-        protocol: u8,
-        /// Next hop's address, as a number; 0 without one.
+        protocol: u16,
+        /// Number of its table, 0 for the main table.
+        table: u16,
+        /// Address of the neighbour that packets are sent to, as a number; 0 without one.
         gateway: u32,
         /// Interface row that it leaves by; 0 when it leads nowhere.
         interface: u32,
@@ -306,12 +308,14 @@ record! {
         gateway: PackedAddress,
         /// Bits.
         prefix_len: u8,
-        /// Bits of `route_flag`.
-        flags: u8,
         /// 0 for connected.
         distance: u8,
+        /// Bits of `route_flag`.
+        flags: u16,
         /// Routing protocol number (rtnetlink(7)) of a route of another program, 0 of others.
-        protocol: u8,
+        protocol: u16,
+        /// Number of its table, 0 for the main table.
+        table: u16,
         /// Interface row that it leaves by; 0 when it leads nowhere.
         interface: u32,
         /// Row of a configured route; row of the address that a connected one follows from.
@@ -387,9 +391,10 @@ codes! {
 }
 
 codes! {
-    /// Bits of [`RouteRecord::flags`]: in the forwarding table, where it is from, what it does with packets, and that
-    /// it has more next hops.
-    route_flag: u8 {
+    /// Bits of [`RouteRecord::flags`]: in the forwarding table, where it is from, what it does with packets, and whether
+    /// it has more next hops. A configured route has a record for each next hop, one after the other: those behind the
+    /// first are `further`.
+    route_flag: u16 {
         ACTIVE "active" = 1,
         CONNECTED "connected" = 2,
         STATIC "static" = 4,
@@ -397,6 +402,8 @@ codes! {
         UNREACHABLE "unreachable" = 16,
         PROHIBIT "prohibit" = 32,
         MULTIPATH "multipath" = 64,
+        ECMP "ecmp" = 128,
+        FURTHER "further" = 256,
     }
 }
 

@@ -30,7 +30,7 @@ use crate::pipeline::echo::echo_meta;
 use crate::pipeline::handover::{HandoverMeta, HandoverPurpose};
 use crate::pipeline::state::{AdjacencyCache, WorkerState};
 use crate::pipeline::steering::Steering;
-use crate::pipeline::{self, flow_handover, stage, trace_packets};
+use crate::pipeline::{self, flow_handover, gateway_probe, stage, trace_packets};
 use crate::qos::queues::{LeafLookup, Queues};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
@@ -147,6 +147,9 @@ impl<F: Frame> Engine<F> {
         };
         if !engine.snapshot.rules(Family::V4).lists.is_bound() {
             engine.state.shared.take_over_lists(&engine.snapshot);
+        }
+        if worker == 0 && !engine.snapshot.gateway_checks().any() {
+            engine.snapshot.probe_gateways();
         }
         engine.state.table.keep_validities(engine.snapshot.has_limited_validity());
         engine.sync_neighbors(Now(0));
@@ -312,6 +315,10 @@ impl<F: Frame> Engine<F> {
         batch.queue_handovers_out.clear();
         batch.first = self.send_deferred(batch, source);
         self.dequeue(batch, source, clock);
+        if self.state.worker == 0 {
+            let (snapshot, state) = (&self.snapshot, &mut self.state);
+            gateway_probe::send(snapshot, state, batch, source);
+        }
         let unfinished = batch.packets.iter().position(|packet| packet.meta.verdict == Verdict::Continue);
         let messages = !self.state.solicits.is_empty() || !self.state.advertisements.is_empty();
         if unfinished.is_some() || !self.state.holds.is_empty() || messages {
@@ -338,7 +345,9 @@ impl<F: Frame> Engine<F> {
         let purge = state.table.is_purging().then_some(state.now);
         let solicits = (!state.solicits.is_empty()).then_some(state.now);
         let [fragments, fragments6] = [&state.fragments, &state.fragments6].map(Fragments::next_deadline);
-        [connections, neighbors, holds, fragments, fragments6, queues, purge, solicits]
+        let probes = Some(Now(self.snapshot.gateway_checks().next_due()));
+        let probes = probes.filter(|due| state.worker == 0 && due.0 != u64::MAX);
+        [connections, neighbors, holds, fragments, fragments6, queues, purge, solicits, probes]
             .into_iter()
             .flatten()
             .min()

@@ -183,7 +183,7 @@ fn address_pair<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> 
     if !snapshot.is_plain() || !snapshot.queues.is_empty() {
         return None;
     }
-    let (out_port, adjacency) = stateless::egress(snapshot, state, dst)?;
+    let (out_port, adjacency) = stateless::egress(snapshot, state, src, dst)?;
     let (port, dst_mac) = out(snapshot, state, out_port, adjacency)?;
     Some(Offload {
         in_port: meta.in_port,
@@ -306,9 +306,9 @@ fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &m
         return false;
     }
     match handle.flow {
-        OffloadedFlow::AddressPair { dst, .. } => {
+        OffloadedFlow::AddressPair { src, dst } => {
             let same = !state.shared.change_counters.route_changed_since(dst, handle.cache_epoch.stamp)
-                || stateless::egress(snapshot, state, dst) == Some((handle.out_port, handle.adjacency));
+                || stateless::egress(snapshot, state, src, dst) == Some((handle.out_port, handle.adjacency));
             handle.cache_epoch.stamp = state.cache_epoch.stamp;
             same
         }

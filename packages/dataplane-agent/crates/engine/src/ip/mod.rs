@@ -4,8 +4,10 @@
 pub mod address_states;
 pub mod fib;
 pub mod fragments;
+pub mod gateway_checks;
 pub(crate) mod icmp_rate;
 pub(crate) mod learned_gateways;
+pub mod multipath;
 pub mod neighbor;
 pub(crate) mod options;
 pub(crate) mod redirect_rate;

@@ -7,7 +7,7 @@ use tollway_wire::{ethernet, field, ipv4, ipv6};
 pub(crate) const ONE_LESS: Delta = Delta::NONE.replace16(0x0100, 0);
 
 /// Decrements the time to live and adjusts the header checksum (RFC 1624 eqn. 3, which never yields minus zero).
-#[inline]
+#[inline(always)]
 pub(crate) fn lower_ttl(l3: &mut [u8]) {
     let Some(header): Option<&mut [u8; ipv4::HEADER]> = l3.first_chunk_mut() else { return };
     header[ipv4::offset::TTL] = header[ipv4::offset::TTL].wrapping_sub(1);

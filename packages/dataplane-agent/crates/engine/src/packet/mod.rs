@@ -148,7 +148,8 @@ pub struct Meta {
     pub connection_bytes: u64,
     /// Adjacency of the next hop, or [`NONE`].
     pub adjacency: AdjacencyId,
-    /// Next hop of an IPv4 packet, host order. That of an IPv6 packet is looked up where it is needed.
+    /// Next hop of an IPv4 packet, host order. That of an IPv6 packet is looked up where it is needed: by this hash of its
+    /// flow, if there are several.
     pub next_hop: u32,
     /// Length of the IP packet (of the whole super-frame), bytes.
     pub l3_len: u32,

@@ -100,6 +100,7 @@ drop_reasons! {
     NeighborQueueFull "neighbor-queue-full" "Too many packets waiting for the next hop's address.";
     NeighborTableFull "neighbor-table-full" "No room for another neighbour.";
     OutInterfaceDown "out-interface-down" "The interface to leave by is disabled or has no carrier.";
+    GatewayAnswered "gateway-answered" "Answer of a gateway to the router's probe.";
     EchoAnswered "echo-answered" "Echo request that the router answered.";
     NoHeadroom "no-headroom" "No room before the frame for the tags of its VLAN.";
     NoFrame "no-frame" "The frame pool was empty.";

@@ -132,6 +132,9 @@ fn judge<F>(
                 router: flags & ndp::flag::ROUTER != 0,
             };
             state.shared.neighbors.learn_advertised(key, advertised, interface.reachable_ms, state.now);
+            if advertised.solicited {
+                snapshot.gateway_checks().neighbor_answered(key.0, key.1);
+            }
             (DropReason::NdConsumed, None)
         }
         ndp::Message::RouterSolicitation { options } => {

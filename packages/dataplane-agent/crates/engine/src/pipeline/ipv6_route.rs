@@ -42,7 +42,10 @@ pub(crate) fn decide(snapshot: &Snapshot, shared: &Shared, meta: &mut Meta) -> R
             false => Lookup6::Connected { interface: link },
         }
     } else {
-        snapshot.fib6().lookup(dst)
+        // What decides between several next hops must be known when the source is translated.
+        let hash = snapshot.ipv6_flow_hash(&meta.tuple);
+        meta.next_hop = hash;
+        snapshot.fib6().lookup_for(dst, || u64::from(hash))
     };
     if let Lookup6::Local { interface } = lookup {
         let row = snapshot.interface(interface).map_or(0, |interface| interface.row);

@@ -7,6 +7,7 @@ use crate::ip::neighbor::Adjacency;
 use crate::packet::frame::Frame;
 use crate::packet::header::{lower_hop_limit, write_ipv6_link};
 use crate::packet::slow_reason::SlowReason;
+use crate::packet::tuple::Tuple;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Packet, flag};
 use crate::pipeline::state::WorkerState;
@@ -23,11 +24,11 @@ pub(crate) fn forward<F: Frame>(
     number: u16,
 ) -> Result<(), SlowReason> {
     let meta = &mut packet.meta;
-    let (src, dst) = (meta.tuple.src.0, meta.tuple.dst.0);
+    let src = meta.tuple.src.0;
     if snapshot.fib6().is_local(src) {
         return Err(SlowReason::NotRoutable);
     }
-    let (out, next_hop, port) = route(snapshot, dst, number)?;
+    let (out, next_hop, port) = route(snapshot, &meta.tuple, number)?;
     if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
         return Err(SlowReason::TooLong);
     }
@@ -60,9 +61,14 @@ pub(crate) fn forward<F: Frame>(
 /// Interface, which is up, next hop and port of packets to a destination, or why they are not forwarded by their route
 /// alone.
 #[inline]
-fn route(snapshot: &Snapshot, dst: u128, number: u16) -> Result<(&Interface, u128, PortId), SlowReason> {
-    let (interface, next_hop) = match snapshot.fib6().lookup_of(number) {
-        Lookup6::Connected { interface } => (interface, dst),
+fn route<'a>(
+    snapshot: &'a Snapshot,
+    tuple: &Tuple,
+    number: u16,
+) -> Result<(&'a Interface, u128, PortId), SlowReason> {
+    let flow = || u64::from(snapshot.ipv6_flow_hash(tuple));
+    let (interface, next_hop) = match snapshot.fib6().lookup_of(number, flow) {
+        Lookup6::Connected { interface } => (interface, tuple.dst.0),
         Lookup6::Via { interface, gateway } => (interface, gateway),
         Lookup6::Local { .. } => return Err(SlowReason::ToRouter),
         Lookup6::Broadcast { .. } | Lookup6::Discard(_) | Lookup6::NoRoute => {

@@ -39,6 +39,7 @@ pub(crate) mod ipv6_icmp;
 pub(crate) mod discovery;
 pub(crate) mod icmp;
 
+pub(crate) mod gateway_probe;
 pub(crate) mod redirect;
 
 // Forwarding by the route alone, which finds senders that are to be redirected.
@@ -180,7 +181,7 @@ stages! {
     FlowCache flow_cache EveryPass Networking "Forwards packets of known flows; hands packets of other workers' flows over."
         [FilterDrop FilterReject NeighborFailed HandoverStale ResumePointLost];
     Track track SlowPath Networking "Finds or makes the connection and says in which state the packet finds it."
-        [ConnectionTableFull];
+        [ConnectionTableFull GatewayAnswered];
     ManglePre mangle_pre SlowPath Firewall "Evaluates the rules of mangle's chain prerouting."
         [];
     DstNat dst_nat SlowPath Networking "Translates the destination; the rules are evaluated for a connection's first packet."

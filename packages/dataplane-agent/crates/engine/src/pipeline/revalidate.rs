@@ -8,7 +8,7 @@ use crate::flow::conntrack::{ConnectionTable, action_flag};
 use crate::ip::fib::{Lookup, Lookup6};
 use crate::packet::Meta;
 use crate::packet::membership_slot::MembershipSlot;
-use crate::packet::tuple::Addr;
+use crate::packet::tuple::{Addr, Tuple};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
@@ -34,8 +34,12 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     // The addresses for which the rules were evaluated: mangle's prerouting sees the received destination, the other
     // chains the translated one. The source is translated after all rules.
     let came = meta.tuple.dst;
-    let dst = if cached.has(action_flag::NAT_DST) { translated_destination(state, meta) } else { Some(came) };
-    let Some(dst) = dst else { return false };
+    let mut routed = meta.tuple;
+    if cached.has(action_flag::NAT_DST) {
+        let Some(target) = translated(state, meta) else { return false };
+        (routed.dst, routed.dst_port) = (target.dst, target.dst_port);
+    }
+    let dst = routed.dst;
     let listed = lists != [MembershipSlot::NONE; 2];
     let network_changed = |address| change_counters.listed_network_changed_since(address, stamp);
     if listed && [meta.tuple.src, came, dst].into_iter().any(network_changed) {
@@ -43,8 +47,8 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     }
     if route_changed(state, dst, stamp) {
         let leads = match dst.as_v4() {
-            Some(dst) => leads_to(snapshot, state, dst, &action),
-            None => leads_to_ipv6(snapshot, state, dst.0, &action),
+            Some(_) => leads_to(snapshot, state, &routed, &action),
+            None => leads_to_ipv6(snapshot, state, &routed, &action),
         };
         if !leads {
             return false;
@@ -65,8 +69,10 @@ fn route_changed<F>(state: &WorkerState<F>, address: Addr, stamp: Stamp) -> bool
 }
 
 /// [`leads_to`] for a destination of IPv6.
-fn leads_to_ipv6<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u128, action: &FlowAction) -> bool {
-    let (interface, next_hop) = match snapshot.fib6().lookup(dst) {
+fn leads_to_ipv6<F>(snapshot: &Snapshot, state: &WorkerState<F>, tuple: &Tuple, action: &FlowAction) -> bool {
+    let dst = tuple.dst.0;
+    let flow = || u64::from(snapshot.ipv6_flow_hash(tuple));
+    let (interface, next_hop) = match snapshot.fib6().lookup_for(dst, flow) {
         Lookup6::Connected { interface } => (interface, dst),
         Lookup6::Via { interface, gateway } => (interface, gateway),
         Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::Discard(_) | Lookup6::NoRoute => {
@@ -80,15 +86,16 @@ fn leads_to_ipv6<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u128, acti
     })
 }
 
-/// The translated destination of a packet.
-fn translated_destination<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Addr> {
+/// The translated addresses and ports of a packet.
+fn translated<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Tuple> {
     let tuples = state.table.tuples(state.table.reference(meta.entry)?)?;
-    Some(tuples.target(ConnectionTable::direction_of(meta.entry)).dst)
+    Some(tuples.target(ConnectionTable::direction_of(meta.entry)))
 }
 
-/// Whether the route to a destination still has the port and the adjacency of the cached action.
-fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, dst: u32, action: &FlowAction) -> bool {
-    let (interface, next_hop) = match snapshot.lookup(dst) {
+/// Whether the route of packets with this tuple still has the port and the adjacency of the cached action.
+fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, tuple: &Tuple, action: &FlowAction) -> bool {
+    let Some(dst) = tuple.dst.as_v4() else { return false };
+    let (interface, next_hop) = match snapshot.lookup_for(dst, tuple) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),
         Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => {

@@ -1,5 +1,7 @@
 //! The fast path without connection tracking: a packet is forwarded by its route alone.
 
+use tollway_config::dataplane::MultipathHash;
+
 use crate::ids::{AdjacencyId, PortId};
 use crate::ip::fib::{Lookup, TOGETHER};
 use crate::ip::is_group;
@@ -7,6 +9,7 @@ use crate::ip::neighbor::Adjacency;
 use crate::packet::frame::Frame;
 use crate::packet::header::{lower_ttl, write_link};
 use crate::packet::slow_reason::SlowReason;
+use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Meta, Origin, Packet, flag};
 use crate::pipeline::batch::Batch;
@@ -107,7 +110,7 @@ fn look_up_ipv6<F>(snapshot: &Snapshot, packets: &[Packet<F>]) -> [u16; TOGETHER
 
 /// Forwards a packet by its route; that of IPv6 has been looked up. If it cannot, changes nothing and returns the
 /// reason for which the packet takes the slow path.
-#[inline]
+#[inline(always)]
 fn forward<F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
@@ -124,7 +127,7 @@ fn forward<F: Frame>(
         }
         return ipv6_stateless::forward(snapshot, state, packet, ipv6_route);
     };
-    let (out, next_hop, port) = plain_route(snapshot, src, dst)?;
+    let (out, next_hop, port) = plain_route(snapshot, src, dst, &meta.tuple)?;
     if port == meta.in_port && redirect::is_due(snapshot, state, meta, out, next_hop) {
         return Err(SlowReason::Redirect);
     }
@@ -182,18 +185,25 @@ fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
 /// Why there is no plain route for a packet; `None` when there is one.
 fn not_routable(snapshot: &Snapshot, meta: &Meta) -> Option<SlowReason> {
     match (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) {
-        (Some(src), Some(dst)) if snapshot.settings.ip_forward => plain_route(snapshot, src, dst).err(),
+        (Some(src), Some(dst)) if snapshot.settings.ip_forward => {
+            plain_route(snapshot, src, dst, &meta.tuple).err()
+        }
         _ => Some(SlowReason::NotRoutable),
     }
 }
 
 /// Interface, next hop and port of packets that are forwarded by their route alone, or why they are not.
 #[inline(always)]
-fn plain_route(snapshot: &Snapshot, src: u32, dst: u32) -> Result<(&Interface, u32, PortId), SlowReason> {
+fn plain_route<'a>(
+    snapshot: &'a Snapshot,
+    src: u32,
+    dst: u32,
+    tuple: &Tuple,
+) -> Result<(&'a Interface, u32, PortId), SlowReason> {
     if is_group(dst) {
         return Err(SlowReason::Broadcast);
     }
-    let (out, next_hop) = route(snapshot, dst)?;
+    let (out, next_hop) = route(snapshot, dst, tuple)?;
     let port = out.port.ok_or(SlowReason::NotRoutable)?;
     if snapshot.is_local_or_broadcast(src) {
         return Err(SlowReason::NotRoutable);
@@ -201,21 +211,27 @@ fn plain_route(snapshot: &Snapshot, src: u32, dst: u32) -> Result<(&Interface, u
     Ok((out, next_hop, port))
 }
 
-/// Port and adjacency of the route to a destination; `None` if they are not known without further work.
+/// Port and adjacency of the route of every packet from one address to another; `None` if they are not known without
+/// further work, and if ports decide between several next hops.
 pub(crate) fn egress<F>(
     snapshot: &Snapshot,
     state: &WorkerState<F>,
+    src: u32,
     dst: u32,
 ) -> Option<(PortId, AdjacencyId)> {
-    let (out, next_hop) = route(snapshot, dst).ok()?;
+    if snapshot.settings.multipath_hash != MultipathHash::L3 && snapshot.fib().is_divided(dst) {
+        return None;
+    }
+    let tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), ..Tuple::default() };
+    let (out, next_hop) = route(snapshot, dst, &tuple).ok()?;
     Some((out.port?, state.adjacencies.get((out.row, next_hop))?))
 }
 
 /// The out-interface for a destination, which is up, and the next hop; or the reason why packets to it are not
 /// forwarded by their route alone.
 #[inline]
-fn route(snapshot: &Snapshot, dst: u32) -> Result<(&Interface, u32), SlowReason> {
-    let (interface, next_hop) = match snapshot.lookup(dst) {
+fn route<'a>(snapshot: &'a Snapshot, dst: u32, tuple: &Tuple) -> Result<(&'a Interface, u32), SlowReason> {
+    let (interface, next_hop) = match snapshot.lookup_for(dst, tuple) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),
         Lookup::Local { .. } => return Err(SlowReason::ToRouter),

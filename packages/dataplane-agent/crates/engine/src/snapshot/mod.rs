@@ -7,6 +7,7 @@ mod links;
 mod rules;
 mod view;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, IpSettings, Route, RowId, TrackingMode};
@@ -17,7 +18,8 @@ use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::TableKind;
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
-use crate::ip::fib::{Address, CheckedRoute, Fib, Fib6, Table};
+use crate::ip::fib::{Address, ConnectedBase, Fib, Fib6, StaticRoutes, Table, Zone, resolve};
+use crate::ip::gateway_checks::{GatewayChecks, GatewayKey};
 use crate::ip::neighbor::StaticNeighbor;
 use crate::packet::family::Family;
 use crate::qos::classify::QueueTable;
@@ -95,6 +97,8 @@ pub struct Snapshot {
     encapsulations: Arc<Encapsulations>,
     fib: Arc<Fib>,
     fib6: Arc<Fib6>,
+    /// Gateways that are probed.
+    pub(crate) gateway_checks: Arc<GatewayChecks>,
     /// Addresses of IPv6, with those that are made from link-layer addresses.
     addresses6: Vec<InterfaceAddress>,
     list_contents: Arc<Contents>,
@@ -128,6 +132,13 @@ pub struct Basis<'a> {
     pub snapshot: &'a Snapshot,
 }
 
+/// What a snapshot has from the one before even if nothing is shared otherwise.
+#[derive(Clone, Copy)]
+struct Kept<'a> {
+    link_ids: &'a LinkIds,
+    gateway_checks: &'a Arc<GatewayChecks>,
+}
+
 /// A snapshot that shares parts with its predecessor.
 #[derive(Debug)]
 pub struct Rebuilt {
@@ -142,9 +153,9 @@ pub struct Rebuilt {
 #[derive(Debug, Clone, Default)]
 pub struct ChangedRoutes {
     /// Routes of IPv4.
-    pub v4: Option<Vec<CheckedRoute>>,
+    pub v4: Option<StaticRoutes<u32>>,
     /// Routes of IPv6.
-    pub v6: Option<Vec<CheckedRoute<u128>>>,
+    pub v6: Option<StaticRoutes<u128>>,
 }
 
 /// Number of deep blocks without routes from which on a commit that changes routes builds a new table.
@@ -165,8 +176,8 @@ impl Snapshot {
         workers: u32,
         generation: u32,
     ) -> Result<Snapshot, BuildError> {
-        Self::assemble(config, ports, workers, generation, &LinkIds::default(), None)
-            .map(|rebuilt| rebuilt.snapshot)
+        let kept = Kept { link_ids: &LinkIds::default(), gateway_checks: &Arc::default() };
+        Self::assemble(config, ports, workers, generation, kept, None).map(|rebuilt| rebuilt.snapshot)
     }
 
     /// Builds like [`Self::build`] what is to follow another snapshot: nothing is shared, but links keep their numbers.
@@ -179,7 +190,7 @@ impl Snapshot {
         ports: &[PortFacts],
         generation: u32,
     ) -> Result<Snapshot, BuildError> {
-        Self::assemble(config, ports, before.workers, generation, &before.link_ids, None)
+        Self::assemble(config, ports, before.workers, generation, before.kept(), None)
             .map(|rebuilt| rebuilt.snapshot)
     }
 
@@ -194,8 +205,11 @@ impl Snapshot {
         ports: &[PortFacts],
         generation: u32,
     ) -> Result<Rebuilt, BuildError> {
-        let link_ids = &basis.snapshot.link_ids;
-        Self::assemble(config, ports, basis.snapshot.workers, generation, link_ids, Some(basis))
+        Self::assemble(config, ports, basis.snapshot.workers, generation, basis.snapshot.kept(), Some(basis))
+    }
+
+    fn kept(&self) -> Kept<'_> {
+        Kept { link_ids: &self.link_ids, gateway_checks: &self.gateway_checks }
     }
 
     fn assemble(
@@ -203,21 +217,22 @@ impl Snapshot {
         ports: &[PortFacts],
         workers: u32,
         generation: u32,
-        link_ids: &LinkIds,
+        kept: Kept<'_>,
         basis: Option<Basis<'_>>,
     ) -> Result<Rebuilt, BuildError> {
         let map = InterfaceMap::new(&config.interfaces)?;
         let Built { mut interfaces, links, ids, vlans, encapsulations } =
-            build_interfaces(config, ports, link_ids)?;
+            build_interfaces(config, ports, kept.link_ids)?;
+        let down = kept.gateway_checks.down();
         let known = basis.map(|basis| (&basis.snapshot.fib, &*basis.config.addresses));
-        let (fib, v4) = build_routes(config, &config.addresses, &map, &interfaces, basis.zip(known))?;
+        let (fib, v4) = build_routes(config, &config.addresses, &map, &interfaces, &down, basis.zip(known))?;
         let addresses6 = if config.settings.ipv6.disable_ipv6 {
             Vec::new()
         } else {
             addresses_with_identifiers(config, &map, &interfaces)?
         };
         let known = basis.map(|basis| (&basis.snapshot.fib6, &*basis.snapshot.addresses6));
-        let (fib6, v6) = build_routes(config, &addresses6, &map, &interfaces, basis.zip(known))?;
+        let (fib6, v6) = build_routes(config, &addresses6, &map, &interfaces, &down, basis.zip(known))?;
         let routes = ChangedRoutes { v4, v6 };
         for (index, interface) in interfaces.iter_mut().enumerate() {
             interface.addresses = fib.addresses(index as u16).to_vec();
@@ -272,6 +287,7 @@ impl Snapshot {
             encapsulations: Arc::new(encapsulations),
             fib,
             fib6,
+            gateway_checks: Arc::clone(kept.gateway_checks),
             addresses6,
             list_contents,
             rule_rows,
@@ -348,6 +364,7 @@ fn build_routes<A: Address>(
     addresses: &[InterfaceAddress],
     map: &InterfaceMap,
     interfaces: &[Interface],
+    down: &HashSet<GatewayKey>,
     basis: Option<(Basis<'_>, FormerTable<'_, A>)>,
 ) -> Result<BuiltRoutes<A>, BuildError> {
     let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
@@ -366,17 +383,29 @@ fn build_routes<A: Address>(
         }
         let few = fib.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
         if !(few && differs_in_more(basis.config, config)) {
-            let checked = fib.check(&config.routes)?;
+            let checked = resolve_main(&fib.base(), &config.routes, down)?;
             if fib.has_room(&checked) && fib.unused_blocks() < UNUSED_BLOCKS {
                 return Ok((Arc::clone(fib), Some(checked)));
             }
         }
     }
-    Ok((Arc::new(Table::build_with(config, addresses, map, &running)?), None))
+    let base = ConnectedBase::new(config, addresses, map, &running)?;
+    let routes = resolve_main(&base, &config.routes, down)?;
+    Ok((Arc::new(Table::with_routes(Arc::new(base), &routes)?), None))
+}
+
+/// The configured routes of the main table.
+pub(crate) fn resolve_main<A: Address>(
+    base: &ConnectedBase<A>,
+    routes: &[Route],
+    down: &HashSet<GatewayKey>,
+) -> Result<StaticRoutes<A>, BuildError> {
+    let tables = resolve(&[Zone { base, sees_main: false }], routes, down)?;
+    Ok(tables.into_iter().next().unwrap_or_default())
 }
 
 /// A table, and configured routes that are to replace those in it.
-type BuiltRoutes<A> = (Arc<Table<A>>, Option<Vec<CheckedRoute<A>>>);
+type BuiltRoutes<A> = (Arc<Table<A>>, Option<StaticRoutes<A>>);
 
 /// The table of the snapshot before, and the addresses that it was built with.
 type FormerTable<'a, A> = (&'a Arc<Table<A>>, &'a [InterfaceAddress]);

@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::{FasttrackMode, RowId, RpFilter};
+use tollway_config::dataplane::{FasttrackMode, Route, RowId, RpFilter};
 
 use super::rules::FamilyRules;
-use super::{Encapsulations, Interface, OwnAddress, Port, Snapshot};
+use super::{BuildError, Encapsulations, Interface, OwnAddress, Port, Snapshot, resolve_main};
 use crate::firewall::address_set::Contents;
 use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::{Position, RuleTable, TableKind};
 use crate::ids::LinkId;
 use crate::ip::address_states::ConfiguredAddress;
-use crate::ip::fib::{Fib, Fib6, Lookup, Lookup6};
+use crate::ip::fib::{Fib, Fib6, Lookup, StaticRoutes};
 use crate::ip::fragments::FragmentLimits;
+use crate::ip::gateway_checks::GatewayChecks;
+use crate::ip::multipath::flow_hash;
 use crate::ip::router_advertisements::AdvertisingInterface;
 use crate::packet::family::Family;
-use crate::packet::tuple::Addr;
+use crate::packet::tuple::{Addr, Tuple};
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::forest::Context;
 use crate::qos::queues::{LeafLookup, LinkInterface};
@@ -152,6 +154,17 @@ impl Snapshot {
         self.fib.lookup(address)
     }
 
+    /// [`Self::lookup`] for a packet that is routed by this tuple.
+    #[inline(always)]
+    pub(crate) fn lookup_for(&self, address: u32, tuple: &Tuple) -> Lookup {
+        self.fib.lookup_for(address, || u64::from(flow_hash(self.settings.multipath_hash, tuple)))
+    }
+
+    /// Hash of the flow of an IPv6 packet, for a route with several next hops.
+    pub(crate) fn ipv6_flow_hash(&self, tuple: &Tuple) -> u32 {
+        flow_hash(self.settings.ipv6.multipath_hash, tuple)
+    }
+
     /// The IPv6 addresses of interfaces that are up.
     pub(crate) fn ipv6_addresses(&self) -> Vec<ConfiguredAddress> {
         let up = self.interfaces.iter().filter(|interface| interface.up);
@@ -191,6 +204,30 @@ impl Snapshot {
         &self.fib
     }
 
+    /// The configured routes with the gateways that are up now.
+    ///
+    /// # Errors
+    /// Names the row of a route that is impossible.
+    pub(crate) fn resolve_routes(
+        &self,
+        routes: &[Route],
+    ) -> Result<(StaticRoutes<u32>, StaticRoutes<u128>), BuildError> {
+        let down = self.gateway_checks.down();
+        Ok((resolve_main(&self.fib.base(), routes, &down)?, resolve_main(&self.fib6.base(), routes, &down)?))
+    }
+
+    /// Probes the gateways of the routes of this snapshot from now on, and no others.
+    pub(crate) fn probe_gateways(&self) {
+        let mut probes = self.fib.probes();
+        probes.extend(self.fib6.probes());
+        self.gateway_checks.follow(&probes);
+    }
+
+    /// Gateways that are probed.
+    pub fn gateway_checks(&self) -> &GatewayChecks {
+        &self.gateway_checks
+    }
+
     /// Whether an address is the router's own.
     #[inline]
     pub(crate) fn is_local(&self, address: u32) -> bool {
@@ -220,22 +257,9 @@ impl Snapshot {
         address == u32::MAX || matches!(self.fib.lookup(address), Lookup::Broadcast { .. })
     }
 
-    /// Out-interface of packets to an address of another station.
-    pub(crate) fn egress_interface(&self, address: u32) -> Option<u16> {
-        match self.fib.lookup(address) {
-            Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
-            Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => None,
-        }
-    }
-
-    /// [`Self::egress_interface`] for an address of IPv6.
-    pub(crate) fn ipv6_egress_interface(&self, address: u128) -> Option<u16> {
-        match self.fib6.lookup(address) {
-            Lookup6::Connected { interface } | Lookup6::Via { interface, .. } => Some(interface),
-            Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::Discard(_) | Lookup6::NoRoute => {
-                None
-            }
-        }
+    /// Whether packets to an address of another station may leave by an interface, or by any if none is given.
+    pub(crate) fn leaves_by(&self, address: u32, interface: Option<u16>) -> bool {
+        self.fib.leaves_by(address, interface)
     }
 
     /// Source address for packets of the router to a destination.

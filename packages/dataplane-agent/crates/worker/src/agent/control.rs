@@ -142,6 +142,7 @@ impl Agent {
                     self.offload_flows().map_err(lost)?;
                 }
             }
+            self.follow_gateways().map_err(lost)?;
             self.sample(monitor);
             self.traces.collect(&mut self.workers, self.snapshot.mark_names()).map_err(lost)?;
             let journal = &mut self.journal;

@@ -126,6 +126,7 @@ fn addresses_and_routes_of_ipv6_are_there_while_the_interface_is_enabled() {
         distance: 1,
         target: RouteTarget::Gateway { address: gateway.parse().unwrap(), interface },
         pref_src: None,
+        options: Default::default(),
     };
     config.routes = vec![route("::", 0, "fe80::9", Some(3)), route("2001:db8:9::", 48, "2001:db8::9", None)];
     assert_eq!(
@@ -168,6 +169,7 @@ fn routes_leave_by_the_connected_tap() {
         distance: 1,
         target,
         pref_src: Some(IpAddr::from([192, 168, 88, 1])),
+        options: Default::default(),
     };
     let gateway = |address: [u8; 4]| RouteTarget::Gateway { address: IpAddr::from(address), interface: None };
     config.routes = vec![
@@ -214,6 +216,7 @@ fn routes_are_those_that_the_router_can_use() {
         distance,
         target: RouteTarget::Gateway { address: IpAddr::from(gateway), interface: None },
         pref_src: None,
+        options: Default::default(),
     };
     config.routes = vec![route(1, [192, 168, 88, 66]), route(2, [192, 168, 88, 95]), route(3, [10, 0, 0, 2])];
     let first = "10.9.0.0/16 via 192.168.88.66 dev tw1 onlink proto 84 metric 1";

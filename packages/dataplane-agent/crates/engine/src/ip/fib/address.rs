@@ -5,6 +5,8 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::packet::tuple::Addr;
+
 /// A prefix: network in host order, host bits zero, and length.
 pub type Prefix<A = u32> = (A, u8);
 
@@ -25,6 +27,8 @@ pub trait Address: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static {
 
     /// The address, if it is one of this family.
     fn of(address: IpAddr) -> Option<Self>;
+    /// The address as one of any family.
+    fn addr(self) -> Addr;
     /// The address with its bits behind the first `len` cleared.
     fn masked(self, len: u8) -> Self;
     /// The last address of the network of `len` bits that holds this one.

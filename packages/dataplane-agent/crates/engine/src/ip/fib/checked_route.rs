@@ -1,8 +1,9 @@
 //! The routes of a configuration, checked and resolved, before they are added to a table.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, Route, RouteTarget, RowId};
+use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, MAX_GATEWAYS, Route, RouteTarget, RowId};
 
 use super::address::{Address, Prefix};
 use super::lookup::{Discard, NextHop, RouteLookup};
@@ -11,7 +12,7 @@ use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
 
 /// A route without its prefix, as Linux's `fib_info`. Routes with the same content share a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RouteInfo<A> {
     /// Where the route comes from.
     pub origin: RouteOrigin,
@@ -28,6 +29,7 @@ impl<A: Address> RouteInfo<A> {
     pub fn gateway(&self) -> Option<A> {
         match self.target {
             NextHopTarget::Gateway { address, .. } => Some(address),
+            NextHopTarget::Hops { gateway, .. } => gateway,
             NextHopTarget::Resolved(_) | NextHopTarget::Interface { .. } | NextHopTarget::Discard(_) => None,
         }
     }
@@ -36,9 +38,10 @@ impl<A: Address> RouteInfo<A> {
     pub fn discard(&self) -> Option<Discard> {
         match self.target {
             NextHopTarget::Discard(discard) => Some(discard),
-            NextHopTarget::Resolved(_) | NextHopTarget::Interface { .. } | NextHopTarget::Gateway { .. } => {
-                None
-            }
+            NextHopTarget::Resolved(_)
+            | NextHopTarget::Interface { .. }
+            | NextHopTarget::Gateway { .. }
+            | NextHopTarget::Hops { .. } => None,
         }
     }
 }
@@ -62,7 +65,7 @@ pub enum RouteOrigin {
 }
 
 /// What a route does with packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum NextHopTarget<A> {
     /// The lookup result itself.
     Resolved(RouteLookup<A>),
@@ -74,11 +77,28 @@ pub enum NextHopTarget<A> {
     Interface {
         interface: RowId,
     },
+    /// Next hops that were found for the gateways of a route; none if it cannot be used now.
+    Hops {
+        /// The first gateway.
+        gateway: Option<A>,
+        hops: Arc<[NextHop<A>]>,
+    },
     Discard(Discard),
 }
 
+/// The next hops of a route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResolvedHops<A> {
+    /// There is none now, so that the route is not active.
+    Nothing,
+    /// One.
+    One(NextHop<A>),
+    /// Several, of which some may be the same.
+    Several(Arc<[NextHop<A>]>),
+}
+
 /// A route of the configuration, checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedRoute<A = u32> {
     /// Destination.
     pub(super) prefix: Prefix<A>,
@@ -106,7 +126,7 @@ pub struct ConnectedBase<A> {
 }
 
 /// A connected network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connected<A> {
     /// The network.
     pub prefix: Prefix<A>,
@@ -154,7 +174,7 @@ impl<A: Address> ConnectedBase<A> {
                 continue;
             }
             let prefix = (network.masked(len), len);
-            let info = connected_base.runs(interface).then_some(RouteInfo {
+            let info: Option<RouteInfo<A>> = connected_base.runs(interface).then_some(RouteInfo {
                 origin: RouteOrigin::Connected,
                 distance: 0,
                 target: NextHopTarget::Resolved(RouteLookup::Connected { interface }),
@@ -164,7 +184,7 @@ impl<A: Address> ConnectedBase<A> {
                 prefix,
                 address_row: address.row,
                 interface: address.interface,
-                info,
+                info: info.clone(),
             });
             let Some(info) = info else { continue };
             connected_base.fixed.push(CheckedRoute { prefix, info, row: address.row });
@@ -209,25 +229,52 @@ impl<A: Address> ConnectedBase<A> {
         self.interfaces.row(interface)
     }
 
-    /// The interface on which an address is a neighbour, and the router's address in that network.
-    fn neighbor_on(&self, address: A, on: Option<InterfaceIndex>) -> Option<(InterfaceIndex, A)> {
+    /// The interface on which an address is a neighbour, the router's address in that network, and its prefix length.
+    pub fn neighbor_on(&self, address: A, on: Option<InterfaceIndex>) -> Option<(u8, InterfaceIndex, A)> {
         let mut best: Option<(u8, InterfaceIndex, A)> = None;
         for connected in &self.connected {
             let (network, len) = connected.prefix;
-            let Some(info) = connected.info.filter(|_| address.masked(len) == network) else { continue };
+            let Some(info) = connected.info.as_ref().filter(|_| address.masked(len) == network) else {
+                continue;
+            };
             let NextHopTarget::Resolved(RouteLookup::Connected { interface }) = info.target else { continue };
             if on.is_none_or(|on| on == interface) && best.is_none_or(|best| len > best.0) {
                 best = Some((len, interface, info.source));
             }
         }
-        best.map(|(_, interface, own)| (interface, own))
+        best
     }
 
-    /// Next hop of a route info; `None` if it cannot be resolved, so that its routes are not active.
-    pub fn resolve(&self, info: &RouteInfo<A>) -> Option<NextHop<A>> {
+    /// Whether an address is the router's own.
+    pub fn is_own(&self, address: A) -> bool {
+        self.own.binary_search(&address).is_ok()
+    }
+
+    /// Number of an interface by its row.
+    pub fn index(&self, row: RowId) -> Option<InterfaceIndex> {
+        self.interfaces.index(row)
+    }
+
+    /// Next hops of a route info.
+    pub fn resolve(&self, info: &RouteInfo<A>) -> ResolvedHops<A> {
+        match &info.target {
+            NextHopTarget::Hops { hops, .. } => match &**hops {
+                [] => ResolvedHops::Nothing,
+                [hop] => ResolvedHops::One(with_source(*hop, info.source)),
+                _ => ResolvedHops::Several(Arc::clone(hops)),
+            },
+            other => match self.resolve_one(other, info.source) {
+                Some(hop) => ResolvedHops::One(with_source(hop, info.source)),
+                None => ResolvedHops::Nothing,
+            },
+        }
+    }
+
+    fn resolve_one(&self, target: &NextHopTarget<A>, source: A) -> Option<NextHop<A>> {
         let unspecified = A::default();
-        let hop = match info.target {
-            NextHopTarget::Resolved(lookup) => NextHop { lookup, source: info.source },
+        Some(match *target {
+            NextHopTarget::Hops { .. } => return None,
+            NextHopTarget::Resolved(lookup) => NextHop { lookup, source },
             NextHopTarget::Discard(discard) => {
                 NextHop { lookup: RouteLookup::Discard(discard), source: unspecified }
             }
@@ -238,38 +285,41 @@ impl<A: Address> ConnectedBase<A> {
                     source: self.first_address(interface),
                 }
             }
-            // A gateway that is the router's own address forwards nothing.
-            NextHopTarget::Gateway { address, .. } if self.own.binary_search(&address).is_ok() => {
-                return None;
-            }
-            NextHopTarget::Gateway { address, interface } => {
-                let on = match interface {
-                    Some(row) => Some(self.interfaces.index(row)?),
-                    None => None,
-                };
-                let (interface, source) = self.neighbor_on(address, on).or_else(|| {
-                    // `address%interface` needs no connected network.
-                    on.filter(|index| self.runs(*index)).map(|index| (index, self.first_address(index)))
-                })?;
-                NextHop { lookup: RouteLookup::Via { interface, gateway: address }, source }
-            }
+            NextHopTarget::Gateway { address, interface } => self.hop_to(address, interface)?,
+        })
+    }
+
+    /// The next hop that is a neighbour, found through the connected networks. A gateway that is the router's own address
+    /// forwards nothing.
+    pub fn hop_to(&self, address: A, interface: Option<RowId>) -> Option<NextHop<A>> {
+        if self.is_own(address) {
+            return None;
+        }
+        let on = match interface {
+            Some(row) => Some(self.interfaces.index(row)?),
+            None => None,
         };
-        Some(if info.source == unspecified { hop } else { NextHop { source: info.source, ..hop } })
+        let neighbor = self.neighbor_on(address, on).map(|(_, interface, source)| (interface, source));
+        let (interface, source) = neighbor.or_else(|| {
+            // `address%interface` needs no connected network.
+            on.filter(|index| self.runs(*index)).map(|index| (index, self.first_address(index)))
+        })?;
+        Some(NextHop { lookup: RouteLookup::Via { interface, gateway: address }, source })
     }
 
-    /// The configured routes of this family by prefix, then in configured order. Errors name the row.
-    pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute<A>>, BuildError> {
-        let of_this = routes.iter().filter_map(|route| Some((A::of(route.destination)?, route)));
-        let checked = of_this.map(|(network, route)| self.check_one(network, route));
-        let mut checked = checked.collect::<Result<Vec<_>, _>>()?;
-        checked.sort_by_key(|checked| checked.prefix);
-        Ok(checked)
+    /// The next hop of packets that leave straight out of an interface.
+    pub fn hop_by(&self, interface: RowId) -> Option<NextHop<A>> {
+        self.resolve_one(&NextHopTarget::Interface { interface }, A::default())
     }
 
-    fn check_one(&self, network: A, route: &Route) -> Result<CheckedRoute<A>, BuildError> {
+    /// A configured route whose gateway is a neighbour, an interface or none, without what depends on other routes or on
+    /// gateways that are down. Errors name the row.
+    pub fn check_one(&self, network: A, route: &Route) -> Result<CheckedRoute<A>, BuildError> {
         let len = checked_len::<A>(route.row, route.prefix_len)?;
         let target = match &route.target {
             RouteTarget::Blackhole => NextHopTarget::Discard(Discard::Blackhole),
+            RouteTarget::Unreachable => NextHopTarget::Discard(Discard::Unreachable),
+            RouteTarget::Prohibit => NextHopTarget::Discard(Discard::Prohibit),
             RouteTarget::Interface { interface } => {
                 find(&self.interfaces, route.row, *interface)?;
                 NextHopTarget::Interface { interface: *interface }
@@ -278,6 +328,21 @@ impl<A: Address> ConnectedBase<A> {
                 interface.map(|row| find(&self.interfaces, route.row, row)).transpose()?;
                 let address = of_family(route.row, "gateway", *address)?;
                 NextHopTarget::Gateway { address, interface: *interface }
+            }
+            RouteTarget::Gateways { gateways } => {
+                if gateways.is_empty() || gateways.len() > MAX_GATEWAYS {
+                    let message = format!("gateway: expected 1 to {MAX_GATEWAYS} gateways");
+                    return Err(BuildError::row(route.row, message));
+                }
+                for gateway in gateways {
+                    gateway.interface.map(|row| find(&self.interfaces, route.row, row)).transpose()?;
+                    gateway
+                        .address
+                        .map(|address| of_family::<A>(route.row, "gateway", address))
+                        .transpose()?;
+                }
+                let first = gateways.first().and_then(|gateway| A::of(gateway.address?));
+                NextHopTarget::Hops { gateway: first, hops: Arc::new([]) }
             }
         };
         let source = route.pref_src.map(|address| of_family(route.row, "pref-src", address)).transpose()?;
@@ -289,6 +354,10 @@ impl<A: Address> ConnectedBase<A> {
         };
         Ok(CheckedRoute { prefix: (network.masked(len), len), info, row: route.row })
     }
+}
+
+fn with_source<A: Address>(hop: NextHop<A>, source: A) -> NextHop<A> {
+    if source == A::default() { hop } else { NextHop { source, ..hop } }
 }
 
 fn checked_len<A: Address>(row: RowId, len: u8) -> Result<u8, BuildError> {

@@ -5,14 +5,21 @@
 //! the table itself while it is the only one to its prefix and is used, so that a full table of a routing daemon is
 //! stored once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use tollway_config::dataplane::RowId;
 
 use super::address::{Address, Prefix, PrefixTable};
-use super::checked_route::{CheckedRoute, ConnectedBase, RouteInfo, RouteOrigin};
-use super::lookup::{HOPS, NextHops};
+use super::checked_route::{
+    CheckedRoute, ConnectedBase, NextHopTarget, ResolvedHops, RouteInfo, RouteOrigin,
+};
+use super::group::{GROUPS, Group};
+use super::lookup::RouteLookup;
+use super::next_hops::{HOPS, NextHops};
+use super::resolver::StaticRoutes;
 use super::{DynamicRoute, FibFull, RouteChange};
+use crate::ip::gateway_checks::GatewayProbe;
 
 /// Number of the first route info. Number 0 means that only the default route covers the address, number 1 that there
 /// is no route.
@@ -40,11 +47,17 @@ impl<A: Address> Static<A> {
 #[derive(Debug)]
 pub struct Control<A: Address> {
     /// Interfaces and own addresses on which the routes are resolved.
-    pub connected_base: ConnectedBase<A>,
+    pub connected_base: Arc<ConnectedBase<A>>,
     table: A::Table,
     /// Route infos by number, from [`FIRST`] on, and whether each is resolved.
     infos: Vec<(RouteInfo<A>, bool)>,
     numbers: HashMap<RouteInfo<A>, u16>,
+    /// Groups that have been published.
+    groups: usize,
+    /// Numbers of groups that several routes to a prefix are together.
+    joint: HashSet<u16>,
+    /// Gateways of the configured routes that are to be probed.
+    probes: Vec<GatewayProbe>,
     fixed: Vec<(Prefix<A>, u16)>,
     /// Static routes, by prefix, then in configured order.
     statics: Vec<Static<A>>,
@@ -72,12 +85,15 @@ impl<A: Address> Copy for Published<'_, A> {}
 
 impl<A: Address> Control<A> {
     /// A table without routes.
-    pub fn new(connected_base: ConnectedBase<A>) -> Self {
+    pub fn new(connected_base: Arc<ConnectedBase<A>>) -> Self {
         Self {
             connected_base,
             table: A::Table::new(),
             infos: Vec::new(),
             numbers: HashMap::new(),
+            groups: 0,
+            joint: HashSet::new(),
+            probes: Vec::new(),
             fixed: Vec::new(),
             statics: Vec::new(),
             shadowed: BTreeMap::new(),
@@ -121,29 +137,44 @@ impl<A: Address> Control<A> {
         }
         let place = self.infos.len() + usize::from(FIRST);
         let number = u16::try_from(place).ok().filter(|_| place < HOPS).ok_or(FibFull)?;
-        let hop = self.connected_base.resolve(info);
-        if let Some(hop) = hop {
-            published.hops.publish(number, hop);
+        let hops = self.connected_base.resolve(info);
+        match &hops {
+            ResolvedHops::Nothing => {}
+            ResolvedHops::One(hop) => published.hops.publish(number, *hop),
+            ResolvedHops::Several(hops) => {
+                if self.groups >= GROUPS {
+                    return Err(FibFull);
+                }
+                let first = hops.first().map_or(A::default(), |hop| hop.source);
+                let source = if info.source == A::default() { first } else { info.source };
+                let row = |lookup: RouteLookup<A>| {
+                    lookup.interface().map_or(0, |interface| self.connected_base.row(interface))
+                };
+                published.hops.publish_group(number, self.groups, Group::new(hops, row), source);
+                self.groups += 1;
+            }
         }
-        self.infos.push((*info, hop.is_some()));
-        self.numbers.insert(*info, number);
+        self.infos.push((info.clone(), hops != ResolvedHops::Nothing));
+        self.numbers.insert(info.clone(), number);
         Ok(number)
     }
 
-    /// Number of route infos that can still be added.
-    pub fn room(&self) -> usize {
-        HOPS - usize::from(FIRST) - self.infos.len()
+    /// Gateways of the configured routes that are to be probed.
+    pub fn probes(&self) -> &[GatewayProbe] {
+        &self.probes
     }
 
-    /// Number of route infos of these routes that would be new, at most `enough`.
-    pub fn new_paths(&self, routes: &[CheckedRoute<A>], enough: usize) -> usize {
-        let mut new = std::collections::HashSet::new();
+    /// Whether these routes can be numbered, and groups of some of them too.
+    pub fn has_room(&self, routes: &[CheckedRoute<A>]) -> bool {
+        let room = HOPS - usize::from(FIRST) - self.infos.len();
+        let mut new = HashSet::new();
         for route in routes {
-            if new.len() < enough && !self.numbers.contains_key(&route.info) {
-                new.insert(route.info);
+            if new.len() <= room && !self.numbers.contains_key(&route.info) {
+                new.insert(&route.info);
             }
         }
-        new.len()
+        let groups = new.iter().any(|info| matches!(info.target, NextHopTarget::Hops { .. }));
+        new.len() <= room && !(groups && self.groups > GROUPS / 2)
     }
 
     /// Installs the router's own addresses and connected networks.
@@ -152,7 +183,8 @@ impl<A: Address> Control<A> {
         published: Published<'_, A>,
         changed: &mut Vec<Prefix<A>>,
     ) -> Result<(), FibFull> {
-        for checked in std::mem::take(&mut self.connected_base.fixed) {
+        let connected_base = Arc::clone(&self.connected_base);
+        for checked in &connected_base.fixed {
             let number = self.number(published, &checked.info)?;
             self.fixed.push((checked.prefix, number));
         }
@@ -168,17 +200,18 @@ impl<A: Address> Control<A> {
     pub fn replace_statics(
         &mut self,
         published: Published<'_, A>,
-        routes: &[CheckedRoute<A>],
+        routes: &StaticRoutes<A>,
         changed: &mut Vec<Prefix<A>>,
     ) -> Result<(), FibFull> {
-        let mut statics = Vec::with_capacity(routes.len());
-        for route in routes {
+        let mut statics = Vec::with_capacity(routes.routes.len());
+        for route in &routes.routes {
             let number = self.number(published, &route.info)?;
             let (network, len) = route.prefix;
             statics.push(Static { network, row: route.row, number, len });
         }
         let touched = differing(&self.statics, &statics);
         self.statics = statics;
+        self.probes.clone_from(&routes.probes);
         for prefix in touched {
             let dynamics = self.dynamics_of(prefix);
             self.update_best(published, prefix, dynamics, changed);
@@ -287,7 +320,7 @@ impl<A: Address> Control<A> {
         dynamics: Vec<u16>,
         changed: &mut Vec<Prefix<A>>,
     ) {
-        let winner = self.best(prefix, &dynamics);
+        let winner = self.best(published, prefix, &dynamics);
         if matches!(dynamics.as_slice(), [] | [_]) && dynamics.first().is_none_or(|only| *only == winner) {
             self.shadowed.remove(&prefix);
         } else {
@@ -299,9 +332,9 @@ impl<A: Address> Control<A> {
     }
 
     /// The best route of a prefix: own addresses and connected networks first, then the lowest distance, then
-    /// configured routes before others, then the first configured one or the one with the lowest metric. 0 if there is
-    /// none.
-    fn best(&self, prefix: Prefix<A>, dynamics: &[u16]) -> u16 {
+    /// configured routes before others, then the first configured one or the one with the lowest metric. Configured routes
+    /// with the same distance share the flows. 0 if there is none.
+    fn best(&mut self, published: Published<'_, A>, prefix: Prefix<A>, dynamics: &[u16]) -> u16 {
         let at = self.fixed.partition_point(|(known, _)| *known < prefix);
         if let Some((_, number)) = self.fixed.get(at).filter(|(known, _)| *known == prefix) {
             return *number;
@@ -313,7 +346,51 @@ impl<A: Address> Control<A> {
         let statics = self.statics_of(prefix).iter().map(|route| route.number);
         let ranked =
             statics.chain(dynamics.iter().copied()).filter_map(|number| Some((rank(number)?, number)));
-        ranked.min_by_key(|(rank, _)| *rank).map_or(0, |(_, number)| number)
+        let best = ranked.min_by_key(|(rank, _)| *rank).map_or(0, |(_, number)| number);
+        if self.statics_of(prefix).len() < 2 {
+            return best;
+        }
+        // Without a number for the group the first route has all flows.
+        self.joint_of(published, prefix, best).unwrap_or(best)
+    }
+
+    /// The group of the configured routes to a prefix that are as good as the best one; `None` if that is alone.
+    fn joint_of(&mut self, published: Published<'_, A>, prefix: Prefix<A>, best: u16) -> Option<u16> {
+        let equal = self.statics_of(prefix).iter().map(|route| route.number);
+        let equal: Vec<u16> = equal.filter(|number| self.is_as_good(*number, best)).collect();
+        equal.iter().find(|number| **number != best)?;
+        let mut hops = Vec::new();
+        for info in equal.iter().filter_map(|number| self.info(*number)) {
+            match self.connected_base.resolve(info) {
+                ResolvedHops::Nothing => {}
+                ResolvedHops::One(hop) => hops.push(hop),
+                ResolvedHops::Several(several) => hops.extend(several.iter()),
+            }
+        }
+        let first = self.info(best)?;
+        let target = NextHopTarget::Hops { gateway: first.gateway(), hops: hops.into() };
+        let joint = RouteInfo { target, ..first.clone() };
+        let number = self.number(published, &joint).ok()?;
+        self.joint.insert(number);
+        Some(number)
+    }
+
+    /// Whether a configured route may share the flows of another one to the same prefix.
+    fn is_as_good(&self, number: u16, best: u16) -> bool {
+        let (Some(info), Some(best)) = (self.info(number), self.info(best)) else { return false };
+        let forwards = |info: &RouteInfo<A>| info.origin == RouteOrigin::Static && info.discard().is_none();
+        self.is_resolved(number) && info.distance == best.distance && forwards(info) && forwards(best)
+    }
+
+    /// Whether lookups use a configured route to a prefix: alone, or with others.
+    pub fn uses(&self, prefix: Prefix<A>, number: u16) -> bool {
+        let winner = self.winner(prefix);
+        winner == number || self.is_joint(winner) && self.is_as_good(number, winner)
+    }
+
+    /// Whether a number is that of a group that several routes to a prefix are together.
+    pub fn is_joint(&self, number: u16) -> bool {
+        self.joint.contains(&number)
     }
 
     /// Configured routes to a prefix.

@@ -8,6 +8,7 @@ use super::cells::Cells;
 use super::table::RouteTable;
 use super::trie::Trie;
 use super::trie_writer::TrieWriter;
+use crate::packet::tuple::Addr;
 
 impl Address for u32 {
     const BITS: u8 = 32;
@@ -22,6 +23,9 @@ impl Address for u32 {
             IpAddr::V4(v4) => Some(v4.to_bits()),
             IpAddr::V6(_) => None,
         }
+    }
+    fn addr(self) -> Addr {
+        Addr::v4(self)
     }
     #[inline]
     fn masked(self, len: u8) -> Self {
@@ -60,6 +64,9 @@ impl Address for u128 {
             IpAddr::V4(_) => None,
             IpAddr::V6(v6) => Some(v6.to_bits()),
         }
+    }
+    fn addr(self) -> Addr {
+        Addr(self)
     }
     #[inline]
     fn masked(self, len: u8) -> Self {

@@ -4,7 +4,7 @@ use tollway_config::dataplane::RowId;
 
 use super::checked_route::{RouteInfo, RouteOrigin};
 use super::control::Control;
-use super::{Address, Discard, Prefix, Table};
+use super::{Address, Discard, Prefix, RouteLookup, Table};
 
 /// Origin of a listed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,11 @@ pub struct ListedRoute<A = u32> {
     pub active: bool,
     /// The type of a route that forwards nothing.
     pub discard: Option<Discard>,
-    /// Gateway, if it has one.
+    /// It is one of several next hops: those of the route, or with those of other routes to the prefix.
+    pub ecmp: bool,
+    /// A further next hop of the configured route told before.
+    pub further: bool,
+    /// Neighbour that packets are sent to, if there is one; of a route of another program its gateway.
     pub gateway: Option<A>,
     /// Row of the out-interface; 0 if the route cannot be resolved.
     pub interface: RowId,
@@ -71,6 +75,8 @@ impl<A: Address> Table<A> {
                 distance: 0,
                 active: route.info.as_ref().is_some_and(wins),
                 discard: None,
+                ecmp: false,
+                further: false,
                 gateway: None,
                 interface: route.interface,
                 pref_src: A::default(),
@@ -86,7 +92,8 @@ impl<A: Address> Table<A> {
         }
     }
 
-    /// Calls a function with every configured route and its state, by destination and then in configured order.
+    /// Calls a function with every configured route and its state, by destination and then in configured order, and once
+    /// more for each next hop but the first.
     pub fn for_each_static(&self, tell: impl FnMut(&ListedRoute<A>)) {
         self.for_each_static_of(&self.control(), tell);
     }
@@ -97,9 +104,26 @@ impl<A: Address> Table<A> {
             let prefix = route.prefix();
             let first = control.statics_of(prefix).iter().find(|other| other.number == route.number);
             let active =
-                control.winner(prefix) == route.number && first.is_some_and(|first| first.row == route.row);
+                control.uses(prefix, route.number) && first.is_some_and(|first| first.row == route.row);
             let source = RouteSource::Static { row: route.row };
-            tell(&self.listed(control, prefix, source, route.number, info, active));
+            let listed = self.listed(control, prefix, source, route.number, info, active);
+            let by = |further, hop: RouteLookup<A>| ListedRoute {
+                further,
+                gateway: match hop {
+                    RouteLookup::Via { gateway, .. } => Some(gateway),
+                    _ => None,
+                },
+                interface: hop.interface().map_or(0, |index| control.connected_base.row(index)),
+                ..listed
+            };
+            match self.hops.group_of(route.number) {
+                Some(group) => {
+                    for (at, hop) in group.hops().enumerate() {
+                        tell(&by(at != 0, hop));
+                    }
+                }
+                None => tell(&by(false, self.hops.lookup(route.number))),
+            }
         }
     }
 
@@ -119,6 +143,8 @@ impl<A: Address> Table<A> {
             distance: info.distance,
             active,
             discard: info.discard(),
+            ecmp: active && self.hops.group_of(control.winner((destination, prefix_len))).is_some(),
+            further: false,
             gateway: info.gateway(),
             interface: self
                 .hops

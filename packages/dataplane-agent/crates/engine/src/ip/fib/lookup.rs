@@ -1,8 +1,6 @@
 //! Lookup results, and their packed form, which is read without a lock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use super::address::{Address, AtomicAddress};
+use super::address::Address;
 use crate::ids::InterfaceIndex;
 
 /// Result of a lookup of an IPv4 address.
@@ -67,7 +65,7 @@ impl<A: Address> RouteLookup<A> {
 
     /// Packed form: kind in bits 48 and up, interface in bits 32 to 47, lower bits of the gateway or type of discard in
     /// bits 0 to 31. 0 is [`RouteLookup::NoRoute`].
-    fn packed(self) -> u64 {
+    pub(super) fn packed(self) -> u64 {
         let kind = |kind: u64, interface: InterfaceIndex| kind << 48 | u64::from(interface) << 32;
         match self {
             Self::NoRoute => 0,
@@ -82,7 +80,7 @@ impl<A: Address> RouteLookup<A> {
     }
 
     #[inline]
-    fn unpacked(packed: u64, gateways: &[A::Atomic], number: usize) -> Self {
+    pub(super) fn unpacked(packed: u64, gateways: &[A::Atomic], number: usize) -> Self {
         let interface = (packed >> 32) as InterfaceIndex;
         match packed >> 48 {
             5 => Self::Via { interface, gateway: A::gateway(packed as u32, gateways, number) },
@@ -100,7 +98,7 @@ impl<A: Address> RouteLookup<A> {
 }
 
 /// A shared next hop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NextHop<A> {
     /// Result of lookups.
     pub lookup: RouteLookup<A>,
@@ -108,67 +106,9 @@ pub struct NextHop<A> {
     pub source: A,
 }
 
-/// Number of different values that cells can hold.
-pub const HOPS: usize = 1 << 15;
-
-/// Next hops by number. A published next hop never changes, so that a number read from a cell has the meaning that it
-/// had when it was written.
-#[derive(Debug)]
-pub struct NextHops<A: Address> {
-    lookups: Box<[AtomicU64; HOPS]>,
-    /// Gateways; empty where they fit into the packed lookups.
-    gateways: Box<[A::Atomic]>,
-    sources: Box<[A::Atomic]>,
-}
-
-impl<A: Address> NextHops<A> {
-    /// An array whose next hops forward nothing.
-    pub fn new() -> Self {
-        let gateways = if A::BITS > 32 { HOPS } else { 0 };
-        Self {
-            lookups: bytemuck::zeroed_box(),
-            gateways: bytemuck::zeroed_slice_box(gateways),
-            sources: bytemuck::zeroed_slice_box(HOPS),
-        }
-    }
-
-    /// Lookup result of a number.
-    #[inline]
-    pub fn lookup(&self, number: u16) -> RouteLookup<A> {
-        let place = usize::from(number) % HOPS;
-        RouteLookup::unpacked(self.lookups[place].load(Ordering::Relaxed), &self.gateways, place)
-    }
-
-    /// Source address for the router's own packets; unspecified without one.
-    pub fn source(&self, number: u16) -> A {
-        self.sources.get(usize::from(number) % HOPS).map_or(A::default(), AtomicAddress::load)
-    }
-
-    /// Publishes the next hop of a number, before any cell holds the number.
-    pub fn publish(&self, number: u16, hop: NextHop<A>) {
-        let place = usize::from(number) % HOPS;
-        if let (RouteLookup::Via { gateway, .. }, Some(slot)) = (hop.lookup, self.gateways.get(place)) {
-            slot.store(gateway);
-        }
-        if let Some(slot) = self.sources.get(place) {
-            slot.store(hop.source);
-        }
-        self.lookups[place].store(hop.lookup.packed(), Ordering::Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_gateway_of_any_family_is_published_whole() {
-        let hops = NextHops::<u128>::new();
-        let lookup = Lookup6::Via { interface: 7, gateway: 0xfe80 << 112 | 9 };
-        hops.publish(3, NextHop { lookup, source: 5 << 100 });
-        assert_eq!((hops.lookup(3), hops.source(3)), (lookup, 5 << 100));
-        assert_eq!((hops.lookup(4), hops.source(4)), (Lookup6::NoRoute, 0));
-    }
 
     #[test]
     fn packing_keeps_everything() {

@@ -14,34 +14,42 @@ mod cells;
 mod checked_route;
 mod control;
 mod family;
+mod group;
 mod listing;
 mod lookup;
 #[cfg(test)]
 mod model;
+mod next_hops;
 mod prefix_set;
+mod resolver;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trie;
 mod trie_writer;
 
+use std::collections::HashSet;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, Route, RowId};
+use tollway_config::dataplane::{DataplaneConfig, RowId};
 
 use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
+use crate::ip::gateway_checks::GatewayProbe;
 use address::LookupCells;
 pub use address::{Address, Prefix};
 pub use checked_route::CheckedRoute;
-use checked_route::{ConnectedBase, NextHopTarget, RouteInfo, RouteOrigin};
+pub use checked_route::ConnectedBase;
+use checked_route::{NextHopTarget, RouteInfo, RouteOrigin};
 use control::{Control, Published};
 pub use listing::{ListedRoute, RouteSource};
-use lookup::NextHops;
-pub use lookup::{Discard, Lookup, Lookup6, RouteLookup};
+pub use lookup::{Discard, Lookup, Lookup6, NextHop, RouteLookup};
+use next_hops::NextHops;
+pub use resolver::{StaticRoutes, Zone, resolve};
 pub use trie::TOGETHER;
 
 /// Route number that means "no route".
@@ -128,7 +136,7 @@ impl<A: Address> DynamicRoute<A> {
             NextHopTarget::Gateway { address, interface } => DynamicTarget::Gateway { address, interface },
             NextHopTarget::Interface { interface } => DynamicTarget::Interface { interface },
             NextHopTarget::Discard(discard) => DynamicTarget::Discard(discard),
-            NextHopTarget::Resolved(_) => return None,
+            NextHopTarget::Resolved(_) | NextHopTarget::Hops { .. } => return None,
         };
         let (destination, prefix_len) = prefix;
         let RouteInfo { distance, source, .. } = *info;
@@ -164,46 +172,46 @@ fn masked<A: Address>(network: A, len: u8) -> Prefix<A> {
 }
 
 impl<A: Address> Table<A> {
-    /// Builds the table. `running` says by interface index which interfaces have a carrier. Interfaces without a
-    /// carrier and disabled ones have no connected routes, and routes through them are inactive. Addresses remain the
-    /// router's own unless their interface is disabled. Rows of the other family are passed over. Errors name the row: a
-    /// gateway of the other family, a prefix that is too long, an unknown interface.
+    /// Builds the main table of a configuration that has no other. `running` says by interface index which interfaces
+    /// have a carrier. Interfaces without a carrier and disabled ones have no connected routes, and routes through them are
+    /// inactive. Addresses remain the router's own unless their interface is disabled. Rows of the other family are passed
+    /// over. Errors name the row: a gateway of the other family, a prefix that is too long, an unknown interface.
     pub fn build(
         config: &DataplaneConfig,
         interfaces: &InterfaceMap,
         running: &[bool],
     ) -> Result<Self, BuildError> {
-        Self::build_with(config, &config.addresses, interfaces, running)
+        let base = ConnectedBase::new(config, &config.addresses, interfaces, running)?;
+        let routes = resolve(&[Zone { base: &base, sees_main: false }], &config.routes, &HashSet::new())?;
+        Self::with_routes(Arc::new(base), routes.first().unwrap_or(&StaticRoutes::default()))
     }
 
-    /// Builds like [`Self::build`], with these addresses instead of those of the configuration.
-    pub fn build_with(
-        config: &DataplaneConfig,
-        addresses: &[InterfaceAddress],
-        interfaces: &InterfaceMap,
-        running: &[bool],
-    ) -> Result<Self, BuildError> {
-        let connected_base = ConnectedBase::new(config, addresses, interfaces, running)?;
-        let checked = connected_base.check(&config.routes)?;
+    /// A table of the connected networks and own addresses of `base`, and of these configured routes.
+    ///
+    /// # Errors
+    /// There are too many different next hops.
+    pub fn with_routes(base: Arc<ConnectedBase<A>>, routes: &StaticRoutes<A>) -> Result<Self, BuildError> {
         let fib = Self {
             cells: A::Cells::new(),
             hops: NextHops::new(),
             default: AtomicU16::new(NOWHERE),
-            own: OwnAddresses::new(connected_base.own_addresses()),
-            addresses: connected_base.addresses.clone(),
-            control: Mutex::new(Control::new(connected_base)),
+            own: OwnAddresses::new(base.own_addresses()),
+            addresses: base.addresses.clone(),
+            control: Mutex::new(Control::new(base)),
         };
         {
             let mut control = fib.control();
             let mut changed = Vec::new();
             let result = control
                 .install_connected(fib.published(), &mut changed)
-                .and_then(|()| control.replace_statics(fib.published(), &checked, &mut changed));
+                .and_then(|()| control.replace_statics(fib.published(), routes, &mut changed));
             fib.follow_default(&control);
             result.map_err(|FibFull| BuildError {
                 row: None,
-                message: "the routes have too many different next hops: at most 32,766 are possible"
-                    .to_owned(),
+                message:
+                    "the routes have too many different next hops: at most 32,766 are possible, and 1,024 \
+                          different groups of gateways"
+                        .to_owned(),
             })?;
         }
         Ok(fib)
@@ -222,27 +230,29 @@ impl<A: Address> Table<A> {
         self.default.store(if number == 0 { NOWHERE } else { number }, Ordering::Release);
     }
 
-    /// Checks the configured routes against the interfaces and addresses of this table. The routes must come from a
-    /// configuration with the same interfaces and addresses. Errors name the row.
-    pub fn check(&self, routes: &[Route]) -> Result<Vec<CheckedRoute<A>>, BuildError> {
-        self.control().connected_base.check(routes)
+    /// The connected networks and own addresses that routes are resolved by.
+    pub fn base(&self) -> Arc<ConnectedBase<A>> {
+        Arc::clone(&self.control().connected_base)
     }
 
     /// Whether enough numbers for next hops are left for [`Self::replace_static`] to install these routes.
-    pub fn has_room(&self, routes: &[CheckedRoute<A>]) -> bool {
-        let control = self.control();
-        let room = control.room();
-        control.new_paths(routes, room + 1) <= room
+    pub fn has_room(&self, routes: &StaticRoutes<A>) -> bool {
+        self.control().has_room(&routes.routes)
     }
 
     /// Replaces the configured routes; unchanged routes are not touched. Returns the destinations whose target has
     /// changed. After an error some of the old routes may still be installed.
-    pub fn replace_static(&self, routes: &[CheckedRoute<A>]) -> Result<Vec<Prefix<A>>, FibFull> {
+    pub fn replace_static(&self, routes: &StaticRoutes<A>) -> Result<Vec<Prefix<A>>, FibFull> {
         let mut control = self.control();
         let mut changed = Vec::new();
         let result = control.replace_statics(self.published(), routes, &mut changed);
         self.follow_default(&control);
         result.map(|()| changed)
+    }
+
+    /// Gateways of the configured routes that are to be probed.
+    pub fn probes(&self) -> Vec<GatewayProbe> {
+        self.control().probes().to_vec()
     }
 
     /// Applies the changes of another program in order and appends the destinations whose target has changed to
@@ -280,10 +290,39 @@ impl<A: Address> Table<A> {
         if number == 0 { self.default.load(Ordering::Acquire) } else { number }
     }
 
-    /// Looks up a destination. Limited broadcast, multicast and link-local addresses are not known here.
+    /// Looks up a destination. Limited broadcast, multicast and link-local addresses are not known here. Of several next
+    /// hops the first is found.
     #[inline]
     pub fn lookup(&self, destination: A) -> RouteLookup<A> {
         self.hops.lookup(self.number(destination))
+    }
+
+    /// [`Self::lookup`] for a packet of a flow, whose hash decides between several next hops; it is only asked for then.
+    #[inline(always)]
+    pub fn lookup_for(&self, destination: A, flow: impl FnOnce() -> u64) -> RouteLookup<A> {
+        self.hops.lookup_for(self.number(destination), flow)
+    }
+
+    /// Whether a destination has several next hops.
+    pub fn is_divided(&self, destination: A) -> bool {
+        self.hops.group_of(self.number(destination)).is_some()
+    }
+
+    /// Whether packets to a destination of another station may leave by an interface, or by any if none is given.
+    pub fn leaves_by(&self, destination: A, interface: Option<InterfaceIndex>) -> bool {
+        let number = self.number(destination);
+        if let (Some(group), Some(interface)) = (self.hops.group_of(number), interface) {
+            return group.leaves_by(interface);
+        }
+        match self.hops.lookup(number) {
+            RouteLookup::Connected { interface: by } | RouteLookup::Via { interface: by, .. } => {
+                interface.is_none_or(|interface| interface == by)
+            }
+            RouteLookup::Local { .. }
+            | RouteLookup::Broadcast { .. }
+            | RouteLookup::Discard(_)
+            | RouteLookup::NoRoute => false,
+        }
     }
 
     /// Whether an address is the router's own. For nearly all other addresses this takes no lookup.
@@ -296,8 +335,13 @@ impl<A: Address> Table<A> {
     /// either as a source. For nearly all other addresses this takes no lookup.
     #[inline]
     pub fn is_local_or_broadcast(&self, address: A) -> bool {
-        self.own.may_hold(address)
-            && matches!(self.lookup(address), RouteLookup::Local { .. } | RouteLookup::Broadcast { .. })
+        self.own.may_hold(address) && self.leads_to_local_or_broadcast(address)
+    }
+
+    // Not inlined, so that the lookup takes no registers from those that nearly never need it.
+    #[inline(never)]
+    fn leads_to_local_or_broadcast(&self, address: A) -> bool {
+        matches!(self.lookup(address), RouteLookup::Local { .. } | RouteLookup::Broadcast { .. })
     }
 
     /// Source address for packets of the router to a destination; `None` without a route, or when the route has no
@@ -311,9 +355,13 @@ impl<A: Address> Table<A> {
     pub fn row_of(&self, destination: A) -> Option<RowId> {
         let control = self.control.try_lock().ok()?;
         let prefixes = (0..=A::BITS).rev().map(|len| masked(destination, len));
-        let (prefix, number) =
+        let (prefix, _) =
             prefixes.map(|prefix| (prefix, control.winner(prefix))).find(|(_, number)| *number != 0)?;
-        control.statics_of(prefix).iter().find(|route| route.number == number).map(|route| route.row)
+        control
+            .statics_of(prefix)
+            .iter()
+            .find(|route| control.uses(prefix, route.number))
+            .map(|route| route.row)
     }
 
     /// Whether an address is the gateway of a configured route by an interface, or has been that of a route of another
@@ -321,7 +369,10 @@ impl<A: Address> Table<A> {
     pub fn is_gateway(&self, interface: InterfaceIndex, address: A) -> bool {
         let via = RouteLookup::Via { interface, gateway: address };
         let Ok(control) = self.control.try_lock() else { return false };
-        let leads_there = |number: u16| self.hops.lookup(number) == via;
+        let leads_there = |number: u16| match self.hops.group_of(number) {
+            Some(group) => group.holds(via),
+            None => self.hops.lookup(number) == via,
+        };
         control.dynamic_numbers().any(leads_there)
             || control.statics().iter().any(|route| leads_there(route.number))
     }
@@ -368,10 +419,10 @@ impl Fib6 {
         self.cells.numbers(destinations, numbers);
     }
 
-    /// The result of a lookup by [`Self::numbers`].
+    /// The result of a lookup by [`Self::numbers`], for a packet of a flow, as [`Self::lookup_for`].
     #[inline]
-    pub fn lookup_of(&self, number: u16) -> Lookup6 {
-        self.hops.lookup(self.or_default(number))
+    pub fn lookup_of(&self, number: u16, flow: impl FnOnce() -> u64) -> Lookup6 {
+        self.hops.lookup_for(self.or_default(number), flow)
     }
 }
 

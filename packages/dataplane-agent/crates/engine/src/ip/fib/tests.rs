@@ -41,7 +41,15 @@ fn address(row: RowId, interface: RowId, address: &str, prefix_len: u8, network:
 }
 
 fn route(row: RowId, destination: &str, prefix_len: u8, distance: u8, target: RouteTarget) -> Route {
-    Route { row, destination: ip(destination), prefix_len, distance, target, pref_src: None }
+    Route {
+        row,
+        destination: ip(destination),
+        prefix_len,
+        distance,
+        target,
+        pref_src: None,
+        options: Default::default(),
+    }
 }
 
 fn via(gateway: &str) -> RouteTarget {

@@ -99,6 +99,9 @@ fn judge<F>(
         let (limit, now) = (snapshot.settings.max_neighbor_entries, state.now);
         let key = (interface.row, Addr::v4(packet.sender_addr));
         state.shared.neighbors.learn(key, packet.sender_mac, how, interface.reachable_ms, limit, now);
+        if how == LearnedFrom::Reply && snapshot.gateway_checks().any() {
+            snapshot.gateway_checks().neighbor_answered(key.0, key.1);
+        }
     }
     if packet.operation == arp::REPLY {
         return if own { (DropReason::ArpConsumed, false) } else { (DropReason::ArpIgnored, false) };
@@ -119,11 +122,12 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
         return false;
     }
     // A proxy ARP answer from a router that does not forward would cut the target off.
-    let egress = || snapshot.egress_interface(target).filter(|_| snapshot.settings.ip_forward);
+    let leaves_by = |interface| snapshot.settings.ip_forward && snapshot.leaves_by(target, interface);
+    let back = || leaves_by(Some(in_interface));
     match interface.arp {
         // The router's own addresses on other interfaces count as reachable through it.
-        ArpMode::ProxyArp => snapshot.is_local(target) || egress().is_some_and(|out| out != in_interface),
-        ArpMode::LocalProxyArp => egress().is_some_and(|out| out == in_interface),
+        ArpMode::ProxyArp => snapshot.is_local(target) || leaves_by(None) && !back(),
+        ArpMode::LocalProxyArp => back(),
         ArpMode::Enabled | ArpMode::Disabled | ArpMode::ReplyOnly => false,
     }
 }

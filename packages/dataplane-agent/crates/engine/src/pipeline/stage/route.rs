@@ -87,7 +87,7 @@ fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
         };
         Lookup::Broadcast { interface }
     } else {
-        snapshot.lookup(dst)
+        snapshot.lookup_for(dst, &meta.tuple)
     };
     match lookup {
         Lookup::Local { interface } => {
@@ -156,12 +156,10 @@ fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusa
     if src == 0 {
         return Ok(());
     }
-    let loose = match snapshot.settings.rp_filter {
+    let by = match snapshot.settings.rp_filter {
         RpFilter::No => return Ok(()),
-        RpFilter::Strict => false,
-        RpFilter::Loose => true,
+        RpFilter::Strict => Some(meta.in_interface),
+        RpFilter::Loose => None,
     };
-    let back = snapshot.egress_interface(src);
-    let fits = back.is_some_and(|interface| loose || interface == meta.in_interface);
-    if fits { Ok(()) } else { Err((DropReason::ReversePath, None)) }
+    if snapshot.leaves_by(src, by) { Ok(()) } else { Err((DropReason::ReversePath, None)) }
 }

@@ -7,13 +7,15 @@ use crate::flow::conntrack::tcp::Order;
 use crate::flow::conntrack::{Flow, InvalidReason, Tracked, Transport};
 use crate::flow::nat::icmp_error::embedded_tuple;
 use crate::ids::NO_ENTRY;
+use crate::ip::fib::{Lookup, Lookup6};
 use crate::ip::is_group;
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::tuple::{Addr, icmp_kind, icmpv6_kind};
+use crate::packet::tuple::{Tuple, icmp_kind, icmpv6_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::flow_handover;
 use crate::pipeline::fragment_header::fragment_of;
+use crate::pipeline::gateway_probe::is_answer;
 use crate::pipeline::out_of_order::note_order;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
@@ -22,6 +24,12 @@ use crate::snapshot::Snapshot;
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    if pass.snapshot.gateway_checks().any() {
+        each_slow(pass, |snapshot, _, packet| {
+            let asked = packet.meta.verdict == Verdict::Continue && is_answer(snapshot, packet);
+            if asked { StageOutcome::Drop(DropReason::GatewayAnswered) } else { StageOutcome::Skip }
+        });
+    }
     if !pass.snapshot.tracking() {
         return 0;
     }
@@ -154,16 +162,25 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
 // Not inlined, as few packets on the slow path need it.
 #[inline(never)]
 fn replace_masqueraded<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, flow: &Flow<'_>) {
-    state.table.replace_masqueraded(flow, |row, address| leaves_by_another(snapshot, row, address));
+    state.table.replace_masqueraded(flow, |row, routed| leaves_by_another(snapshot, row, routed));
 }
 
-/// Whether packets to an address leave by an interface other than that of `row`.
-fn leaves_by_another(snapshot: &Snapshot, row: RowId, address: Addr) -> bool {
-    let egress = match address.as_v4() {
+/// Whether packets that are routed by a tuple leave by an interface other than that of `row`.
+fn leaves_by_another(snapshot: &Snapshot, row: RowId, routed: &Tuple) -> bool {
+    let dst = routed.dst.0;
+    let egress = match routed.dst.as_v4() {
         Some(v4) if is_group(v4) => None,
-        Some(v4) => snapshot.egress_interface(v4),
-        None if ipv6::is_multicast(address.0) || ipv6::is_link_local(address.0) => None,
-        None => snapshot.ipv6_egress_interface(address.0),
+        Some(v4) => match snapshot.lookup_for(v4, routed) {
+            Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
+            Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => None,
+        },
+        None if ipv6::is_multicast(dst) || ipv6::is_link_local(dst) => None,
+        None => match snapshot.fib6().lookup_for(dst, || u64::from(snapshot.ipv6_flow_hash(routed))) {
+            Lookup6::Connected { interface } | Lookup6::Via { interface, .. } => Some(interface),
+            Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::Discard(_) | Lookup6::NoRoute => {
+                None
+            }
+        },
     };
     let out = egress.and_then(|interface| snapshot.interface(interface));
     out.is_some_and(|out| out.row != row && out.up)

@@ -6,28 +6,28 @@ use tollway_config::dataplane::RowId;
 use super::ConnectionTable;
 use crate::flow::conntrack::flow::Flow;
 use crate::ids::{ConnRef, Direction};
-use crate::packet::tuple::Addr;
+use crate::packet::tuple::Tuple;
 
 impl ConnectionTable {
     /// Ends the masqueraded connection of a packet, so that the packet opens another one, if `leaves_by_other` holds
-    /// for the interface row whose address the connection uses and the destination of its packets. Only for a packet of
-    /// the original direction for which `Transport::may_open_anew` holds.
+    /// for the interface row whose address the connection uses and the tuple by which its packets are routed. Only for a
+    /// packet of the original direction for which `Transport::may_open_anew` holds.
     pub fn replace_masqueraded(
         &mut self,
         flow: &Flow<'_>,
-        leaves_by_other: impl FnOnce(RowId, Addr) -> bool,
+        leaves_by_other: impl FnOnce(RowId, &Tuple) -> bool,
     ) {
-        if let Some((row, address)) = self.masquerade_of(flow)
-            && leaves_by_other(row, address)
+        if let Some((row, routed)) = self.masquerade_of(flow)
+            && leaves_by_other(row, &routed)
         {
             self.replace(flow.entry >> 1);
         }
     }
 
-    /// The interface row whose address a packet's connection uses, and the packet's translated destination; `None` if
-    /// the connection is not masqueraded or not confirmed, or if the packet is a reply.
+    /// The interface row whose address a packet's connection uses, and the packet's tuple with the translated destination;
+    /// `None` if the connection is not masqueraded or not confirmed, or if the packet is a reply.
     #[inline]
-    fn masquerade_of(&self, flow: &Flow<'_>) -> Option<(RowId, Addr)> {
+    fn masquerade_of(&self, flow: &Flow<'_>) -> Option<(RowId, Tuple)> {
         let status = self.connection_at(flow.entry)?.status;
         let original = Self::direction_of(flow.entry) == Direction::Original;
         if !original
@@ -39,8 +39,12 @@ impl ConnectionTable {
         }
         let slot = flow.entry >> 1;
         let row = self.masquerade(slot);
-        let address = if status.dstnat() { self.tuple(slot, Direction::Reply).src } else { flow.tuple.dst };
-        (row != 0).then_some((row, address))
+        let mut routed = *flow.tuple;
+        if status.dstnat() {
+            let reply = self.tuple(slot, Direction::Reply);
+            (routed.dst, routed.dst_port) = (reply.src, reply.src_port);
+        }
+        (row != 0).then_some((row, routed))
     }
 
     /// Removes a masqueraded connection that uses the address of another interface than that of row `out`, by which it
