@@ -93,17 +93,20 @@ test('a program in the router namespace reaches the outside', async () => {
   expect(inRouter.run('curl', '-s', '-m', '10', '-o', '/dev/null', 'http://198.51.100.10/').code).toBe(0);
 });
 
-test('a route that the router does not use takes nothing from the programs in its namespace, nor does its end', async () => {
+test('a second route to a network takes nothing from the programs in its namespace, nor does its end', async () => {
   const services = router.host('router');
   const routes = () => services.must('ip', 'route', 'show', 'default');
   const before = routes();
-  const unused: Record<string, string>[] = [{ blackhole: 'true' }, { gateway: '203.0.113.77' }];
-  for (const more of unused) {
+  // The router does not use the first, and divides flows between the second and its own.
+  const second: [more: Record<string, string>, active: string][] = [
+    [{ blackhole: 'true' }, 'false'],
+    [{ gateway: '203.0.113.77' }, 'true'],
+  ];
+  for (const [more, active] of second) {
     const id = await router.rest.add('/ip/route', { 'dst-address': '0.0.0.0/0', distance: '1', ...more });
-    expect((await router.rest.get('/ip/route', id)).active).toBe('false');
-    expect(routes()).toBe(before);
+    const [shown, beside] = [(await router.rest.get('/ip/route', id)).active, routes()];
     await router.rest.remove('/ip/route', id);
-    expect(routes()).toBe(before);
+    expect([shown, beside, routes()]).toEqual([active, before, before]);
   }
   expect(services.ping('198.51.100.10', 2)).toBe(2);
 });
