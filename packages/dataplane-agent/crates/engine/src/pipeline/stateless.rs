@@ -229,7 +229,7 @@ pub(crate) fn egress<F>(
 
 /// The out-interface for a destination, which is up, and the next hop; or the reason why packets to it are not
 /// forwarded by their route alone.
-#[inline]
+#[inline(always)]
 fn route<'a>(snapshot: &'a Snapshot, dst: u32, tuple: &Tuple) -> Result<(&'a Interface, u32), SlowReason> {
     let (interface, next_hop) = match snapshot.lookup_for(dst, tuple) {
         Lookup::Connected { interface } => (interface, dst),
