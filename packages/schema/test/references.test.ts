@@ -20,7 +20,7 @@ describe('names in values', () => {
     ['a next hop', nexthopList('ip'), 'wan', ['wan'], 'up'],
     ['a next hop by an address', nexthopList('ip'), '10.0.0.1', [], '10.0.0.1'],
     ['a next hop by both', nexthopList('ip'), '10.0.0.1%wan', ['wan'], '10.0.0.1%up'],
-    ['next hops', nexthopList('ip'), '10.0.0.1%lan,wan,10.0.0.2@wan', ['lan', 'wan'], '10.0.0.1%lan,up,10.0.0.2@wan'],
+    ['next hops', nexthopList('ip'), '10.0.0.1%lan,wan,10.0.0.2', ['lan', 'wan'], '10.0.0.1%lan,up,10.0.0.2'],
     ['a next hop of IPv6', nexthopList('ipv6'), 'fe80::1%wan', ['wan'], 'fe80::1%up'],
     ['a target', queueTarget, 'wan', ['wan'], 'up'],
     ['targets', queueTargetList, '10.0.0.0/8,wan', ['wan'], '10.0.0.0/8,up'],

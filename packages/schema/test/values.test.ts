@@ -127,7 +127,6 @@ describe('canonical form', () => {
     ['nexthop', '10.0.0.1%ether1', '10.0.0.1%ether1'],
     ['nexthop', 'ether1', 'ether1'],
     ['nexthop', '10.0.0.1, 10.0.0.1,ether2', '10.0.0.1,10.0.0.1,ether2'],
-    ['nexthop', '10.0.0.1%ether1@isp', '10.0.0.1%ether1@isp'],
     ['nexthop6', 'FE80::0:1%ether1,2001:db8::1', 'fe80::1%ether1,2001:db8::1'],
     ['referenceList', 'LAN, WAN,LAN', 'LAN,WAN'],
     ['datetime', '2026-03-01T12:00:00', '2026-03-01 12:00:00'],

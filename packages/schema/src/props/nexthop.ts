@@ -3,19 +3,17 @@ import { missingElement } from './comma-list.js';
 import { addressSortKey, addressSpan, ipv4, ipv4Text } from './ip.js';
 import { ipv6, ipv6Text } from './ipv6.js';
 import { quoted } from './quoted.js';
-import { interfaceName, name } from './text.js';
+import { interfaceName } from './text.js';
 
 /** Family of the addresses of a route. */
 export type RouteFamily = 'ip' | 'ipv6';
 
-/** Next hop of a route: a neighbour, an interface, or a neighbour on a named interface, found in a routing table. */
+/** Next hop of a route: a neighbour, an interface, or a neighbour on a named interface. */
 export interface Nexthop {
   /** Address of the neighbour, in its canonical spelling. */
   readonly address?: string;
   /** Interface name. */
   readonly interface?: string;
-  /** Routing table in which the way to the neighbour is looked up. */
-  readonly table?: string;
 }
 
 /** Next hops that a route has at most (MAX_GATEWAYS of the data plane). */
@@ -32,31 +30,23 @@ function addressOf(text: string, family: RouteFamily): string | undefined {
   return address === undefined ? undefined : ipv6Text(address);
 }
 
-/**
- * Parses `address`, `interface` or `address%interface`, each with `@table` behind it or not. Does not check whether
- * interface and table exist.
- */
+/** Parses `address`, `interface` or `address%interface`. Does not check whether the interface exists. */
 export function parseNexthop(text: string, family: RouteFamily = 'ip'): Nexthop | undefined {
-  const at = text.lastIndexOf('@');
-  const [way, table] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
-  if (table !== undefined && !name().parse(table).ok) return undefined;
-  const percent = way.indexOf('%');
-  const head = percent < 0 ? way : way.slice(0, percent);
-  const tail = percent < 0 ? undefined : way.slice(percent + 1);
+  const percent = text.indexOf('%');
+  const head = percent < 0 ? text : text.slice(0, percent);
+  const tail = percent < 0 ? undefined : text.slice(percent + 1);
   const address = addressOf(head, family);
-  const inTable = table === undefined ? {} : { table };
   if (tail !== undefined) {
-    return address === undefined || !isInterfaceName(tail) ? undefined : { address, interface: tail, ...inTable };
+    return address === undefined || !isInterfaceName(tail) ? undefined : { address, interface: tail };
   }
-  if (address !== undefined) return { address, ...inTable };
+  if (address !== undefined) return { address };
   // An interface name contains a letter, so that a mistyped address is not mistaken for one.
-  return isInterfaceName(head) && !head.includes(':') ? { interface: head, ...inTable } : undefined;
+  return isInterfaceName(head) && !head.includes(':') ? { interface: head } : undefined;
 }
 
 /** Canonical text of a next hop. */
 export const nexthopText = (hop: Nexthop): string =>
-  [hop.address, hop.interface].filter((part) => part !== undefined).join('%') +
-  (hop.table === undefined ? '' : `@${hop.table}`);
+  [hop.address, hop.interface].filter((part) => part !== undefined).join('%');
 
 /** Next hops in a comma list, in its order; undefined if one of them is none. */
 export function parseNexthops(text: string, family: RouteFamily = 'ip'): readonly Nexthop[] | undefined {
@@ -96,5 +86,5 @@ export const nexthopList = (family: RouteFamily): Kind => ({
   jsonSchema: { type: 'string' },
 });
 
-/** The first element of a comma list without its table. */
-const firstOf = (value: string): string => value.replace(/[,@].*$/, '');
+/** The first element of a comma list. */
+const firstOf = (value: string): string => value.replace(/,.*$/, '');
