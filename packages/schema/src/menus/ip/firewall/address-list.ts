@@ -1,11 +1,7 @@
 import { defineMenu } from '../../../define.js';
-import { comment } from '../../../mixins/comment.js';
-import { disabled, disabledFlag, dynamic, dynamicFlag } from '../../../mixins/disabled.js';
-import { readOnly } from '../../../mixins/read-only.js';
-import { datetime } from '../../../props/datetime.js';
-import { duration } from '../../../props/duration.js';
+import { addressListProps } from '../../../mixins/address-list.js';
+import { disabledFlag, dynamicFlag } from '../../../mixins/disabled.js';
 import { ipRangeExact } from '../../../props/ip-range.js';
-import { name } from '../../../props/text.js';
 import { FIREWALL_WINDOW } from '../../../windows.js';
 
 /** Named sets of addresses for firewall rules. */
@@ -16,36 +12,7 @@ export const addressList = defineMenu({
   kind: 'list',
   tree: ['IP', 'Firewall', 'Address Lists'],
   help: 'Addresses gathered under a name that firewall rules can refer to.',
-  props: {
-    list: {
-      kind: name({ ref: [{ menu: '/ip/firewall/address-list', prop: 'list' }] }),
-      label: 'Name',
-      help: 'Name of the list that the address is in.',
-      tab: 'General',
-      required: true,
-      quickFilter: { label: 'List', all: 'all lists', op: 'is' },
-      dataplane: true,
-    },
-    address: {
-      kind: ipRangeExact,
-      label: 'Address',
-      help: 'Address, prefix or range.',
-      tab: 'General',
-      required: true,
-      dataplane: true,
-    },
-    timeout: {
-      kind: duration({ minMs: 1_000 }),
-      label: 'Timeout',
-      help: 'Time left of an entry; one that is added with a timeout is not stored. Without one it stays.',
-      tab: 'General',
-      unset: true,
-    },
-    'creation-time': { ...readOnly(datetime, 'Creation Time', 'When the entry was added.'), stampedOnAdd: true },
-    ...disabled(),
-    ...comment(),
-    ...dynamic('General'),
-  },
+  props: addressListProps('/ip/firewall/address-list', ipRangeExact),
   flags: [disabledFlag, dynamicFlag],
   columns: ['list', 'address', 'timeout', 'creation-time', 'comment'],
   tabs: ['General'],
