@@ -16,6 +16,12 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
   await expect(health).toContainText(FINE);
   const tile = ui.page.locator('.tile').first();
   await expect(tile).toHaveCSS('filter', 'none');
+  // Another page, which fetches the code of a window when it opens, not before; what is routed is not cached.
+  const other = new Console(await ui.page.context().newPage(), ui.url);
+  await other.page.addInitScript(() => Object.assign(window, { requestIdleCallback: () => 0 }));
+  await other.page.route('**/assets/**', (route) => route.continue());
+  await other.page.goto(ui.url);
+  await expect(other.connection).toHaveText('live');
   const api = router.pid('api');
   // Connections stay up, and nothing comes over them any more.
   process.kill(api, 'SIGSTOP');
@@ -28,8 +34,12 @@ test('with the router gone nothing is well: banner, grey values; a list says tha
     const addresses = await ui.open('/ip/address');
     await expect(addresses.root.getByText('Nothing comes from the router now; trying again.').first()).toBeVisible();
     await expect(addresses.root.getByText('Loading')).toHaveCount(0);
+    await expect(other.page.getByRole('alert').filter({ hasText: 'No answer' })).toBeVisible({ timeout: 90_000 });
+    const codeToCome = await other.open('/ip/address');
+    await expect(codeToCome.root.getByText('Nothing comes from the router now; trying again.')).toBeVisible();
     process.kill(api, 'SIGCONT');
     await expect(addresses.row('192.168.88.1/24')).toHaveCount(1, { timeout: 90_000 });
+    await expect(codeToCome.row('192.168.88.1/24')).toHaveCount(1, { timeout: 90_000 });
     await expect(banner).toHaveCount(0);
     await expect(health).toContainText(/All is well|Needs a look/, { timeout: 90_000 });
     await expect(tile).toHaveCSS('filter', 'none');

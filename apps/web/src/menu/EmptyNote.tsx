@@ -3,7 +3,8 @@ import type { Menu } from '@tollway/schema';
 import { useSyncExternalStore } from 'react';
 import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
-import { loadingText, NOT_KNOWN } from './TableFooter.tsx';
+import { loadingText } from '../ui/loading-text.ts';
+import { NOT_KNOWN } from './TableFooter.tsx';
 
 export function EmptyNote({ menu, live }: { readonly menu: Menu; readonly live: LiveMenu }) {
   const stale = useStale();

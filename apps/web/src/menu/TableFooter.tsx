@@ -1,6 +1,7 @@
 import { type ReactNode, useSyncExternalStore } from 'react';
 import { useStale } from '../api/connection.ts';
 import type { LiveMenu } from '../api/live-menu.ts';
+import { loadingText } from '../ui/loading-text.ts';
 import { amount, items } from './item.ts';
 
 /** Text for items that only the packet engine knows, while it does not answer. */
@@ -12,11 +13,6 @@ export function footerText(matched: number, total: number, selected: number, inc
   const count = matched === total ? items(matched) : `${items(matched)} out of ${amount(total)}`;
   const known = incomplete ? `${count} without those that the packet engine knows, which does not answer` : count;
   return selected === 0 ? known : `${known} (${amount(selected)} selected)`;
-}
-
-/** Text until the first rows have arrived. */
-export function loadingText(stale: boolean): string {
-  return stale ? 'Nothing comes from the router now; trying again.' : 'Loading';
 }
 
 interface Props {

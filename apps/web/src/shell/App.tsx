@@ -5,6 +5,7 @@ import { connect, disconnect, useStatus } from '../api/status.ts';
 import { notifySending } from '../menu/form-toasts.ts';
 import { clearUndoStack, undoByKey, undoKey } from '../menu/undo.ts';
 import { Lazy } from '../ui/lazy-component.tsx';
+import { WithoutAnswer } from '../ui/loading-text.ts';
 import { timeOfDay } from '../ui/router-clock.ts';
 import { Toasts } from '../ui/Toasts.tsx';
 import { showError } from '../ui/toasts.ts';
@@ -187,67 +188,69 @@ function Console({ user }: { readonly user: string }) {
   if (drawer) classes.push('drawer-open');
   if (tree === 'hidden') classes.push('tree-hidden');
   return (
-    <div className={classes.join(' ')}>
-      <Header
-        onMenu={toggleTree}
-        onFind={() => setOver('palette')}
-        onWindows={() => setOver('windows')}
-        onLogOut={logOut}
-      />
-      {stale && <StaleNote />}
-      <MenuTree
-        current={current}
-        onGo={(address) => {
-          setDrawer(false);
-          openAddress(address);
-        }}
-      />
-      <button
-        type="button"
-        className="drawer-shade"
-        aria-label="Close menus"
-        tabIndex={-1}
-        onClick={() => setDrawer(false)}
-      />
-      <OpenWindow value={openAddress}>
-        <CloseRequest value={requestClose}>
-          <Desktop
-            narrow={narrow}
-            render={renderWindow}
-            onAnother={openAnother}
-            onCloseRequest={requestClose}
-            onCloseAllRequest={requestCloseAll}
-            onBack={back}
-          >
-            <p className="desktop-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
-          </Desktop>
-        </CloseRequest>
-      </OpenWindow>
-      {!narrow && <Taskbar onCloseRequest={requestClose} />}
-      {losing !== undefined && !isMoot && (
-        <Lazy
-          component={DiscardDialog}
-          props={{
-            titles: losing.ids.map(windowTitle).filter((title) => title !== ''),
-            onDiscard: () => {
-              setLosing(undefined);
-              losing.close();
-            },
-            onClose: () => setLosing(undefined),
+    <WithoutAnswer value={stale}>
+      <div className={classes.join(' ')}>
+        <Header
+          onMenu={toggleTree}
+          onFind={() => setOver('palette')}
+          onWindows={() => setOver('windows')}
+          onLogOut={logOut}
+        />
+        {stale && <StaleNote />}
+        <MenuTree
+          current={current}
+          onGo={(address) => {
+            setDrawer(false);
+            openAddress(address);
           }}
         />
-      )}
-      {over === 'palette' && !loggedOut && (
-        <Palette
-          onTree={toggleTree}
-          onCloseAllRequest={requestCloseAll}
-          onLogOut={logOut}
-          onClose={() => setOver('nothing')}
+        <button
+          type="button"
+          className="drawer-shade"
+          aria-label="Close menus"
+          tabIndex={-1}
+          onClick={() => setDrawer(false)}
         />
-      )}
-      {over === 'windows' && (
-        <Lazy component={WindowList} props={{ onCloseRequest: requestClose, onClose: () => setOver('nothing') }} />
-      )}
-    </div>
+        <OpenWindow value={openAddress}>
+          <CloseRequest value={requestClose}>
+            <Desktop
+              narrow={narrow}
+              render={renderWindow}
+              onAnother={openAnother}
+              onCloseRequest={requestClose}
+              onCloseAllRequest={requestCloseAll}
+              onBack={back}
+            >
+              <p className="desktop-note">No window is open. Choose one from the menus, or press Ctrl+K and type.</p>
+            </Desktop>
+          </CloseRequest>
+        </OpenWindow>
+        {!narrow && <Taskbar onCloseRequest={requestClose} />}
+        {losing !== undefined && !isMoot && (
+          <Lazy
+            component={DiscardDialog}
+            props={{
+              titles: losing.ids.map(windowTitle).filter((title) => title !== ''),
+              onDiscard: () => {
+                setLosing(undefined);
+                losing.close();
+              },
+              onClose: () => setLosing(undefined),
+            }}
+          />
+        )}
+        {over === 'palette' && !loggedOut && (
+          <Palette
+            onTree={toggleTree}
+            onCloseAllRequest={requestCloseAll}
+            onLogOut={logOut}
+            onClose={() => setOver('nothing')}
+          />
+        )}
+        {over === 'windows' && (
+          <Lazy component={WindowList} props={{ onCloseRequest: requestClose, onClose: () => setOver('nothing') }} />
+        )}
+      </div>
+    </WithoutAnswer>
   );
 }

@@ -3,6 +3,7 @@
  * browser is idle.
  */
 import { type ComponentType, createContext, useContext, useEffect, useRef, useSyncExternalStore } from 'react';
+import { loadingText, WithoutAnswer } from './loading-text.ts';
 
 /**
  * Called when code has been loaded and rendered: the surroundings may have to adjust their size, or move the focus into
@@ -76,6 +77,7 @@ interface Props<P extends object> {
 export function Lazy<P extends object>({ component, props }: Props<P>) {
   const state = useSyncExternalStore(component.subscribe, component.state);
   const arrived = useContext(OnLoaded);
+  const withoutAnswer = useContext(WithoutAnswer);
   const waited = useRef(false);
   const isHere = typeof state !== 'string';
   useEffect(() => {
@@ -102,8 +104,8 @@ export function Lazy<P extends object>({ component, props }: Props<P>) {
   }
   if (state === 'absent') {
     return (
-      <p className="loading-note" role="status">
-        Loading
+      <p className={withoutAnswer ? 'not-loaded' : 'loading-note'} role="status">
+        {loadingText(withoutAnswer)}
       </p>
     );
   }
