@@ -83,11 +83,17 @@ export class Host {
   }
 }
 
-/** Makes a namespace without IPv6, for tests with hosts of their own. */
-export function addHost(netns: string): Host {
+/**
+ * Makes a namespace for tests with hosts of their own. It has no IPv6, or one whose addresses are used at once and which
+ * listens to no router.
+ */
+export function addHost(netns: string, ipv6 = false): Host {
   mustRun('ip', 'netns', 'add', netns);
   const host = new Host(netns);
-  host.must('sysctl', '-qw', 'net.ipv6.conf.all.disable_ipv6=1', 'net.ipv6.conf.default.disable_ipv6=1');
+  const settings = ipv6 ? ['accept_dad=0', 'accept_ra=0'] : ['disable_ipv6=1'];
+  for (const which of ['all', 'default']) {
+    host.must('sysctl', '-qw', ...settings.map((setting) => `net.ipv6.conf.${which}.${setting}`));
+  }
   host.must('ip', 'link', 'set', 'lo', 'up');
   return host;
 }

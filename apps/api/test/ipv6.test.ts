@@ -91,6 +91,22 @@ describe('an IPv6 route', () => {
       ['2001:db8:1::', 'gateway'],
       ['2001:db8:2::', 'blackhole'],
     ]);
+    const fe80 = { address: 'fe80::2', interface: expect.any(Number), table: null };
+    await add(ROUTE, {
+      'dst-address': '2001:db8:3::/48',
+      gateway: '2001:db8::2, fe80::2%ether1',
+      'check-gateway': 'ping',
+    });
+    expect(router.peer?.active?.routes.slice(-1)).toMatchObject([
+      {
+        target: { kind: 'gateways', gateways: [{ address: '2001:db8::2', interface: null, table: null }, fe80] },
+        options: { scope: 30, 'target-scope': 10, 'check-gateway': 'ping' },
+      },
+    ]);
+    await add(ROUTE, { 'dst-address': '2001:db8:4::/48', prohibit: '', 'pref-src': '2001:db8::1' });
+    expect(router.peer?.active?.routes.slice(-1)).toMatchObject([
+      { target: { kind: 'prohibit' }, 'pref-src': '2001:db8::1' },
+    ]);
     // Interfaces keep their routes under another name.
     const port = (await router.rest('GET', '/interface')).rows.find(({ name }) => name === 'ether1');
     expect((await router.rest('PATCH', `/interface/${port?.['.id']}`, { name: 'uplink' })).status).toBe(200);
@@ -102,6 +118,11 @@ describe('an IPv6 route', () => {
     for (const [body, reason] of [
       [{}, 'gateway is required'],
       [{ gateway: '2001:db8::2', blackhole: '' }, 'either a gateway or blackhole'],
+      [{ unreachable: '', prohibit: '' }, 'either prohibit or unreachable'],
+      [{ gateway: '2001:db8::2,fe80::2' }, 'give fe80::2%interface'],
+      [{ gateway: '2001:db8::2,' }, 'a next hop is missing after the comma'],
+      [{ gateway: '10.0.0.1' }, '10.0.0.1 is not an IPv6 address'],
+      [{ gateway: '2001:db8::2', 'check-gateway': 'bfd' }, 'value of check-gateway'],
       [{ gateway: 'fe80::2' }, 'give fe80::2%interface'],
       [{ gateway: 'ff02::2%ether1' }, 'is a multicast address'],
       [{ gateway: '2001:db8:::2' }, 'is not an IPv6 address, an interface name'],

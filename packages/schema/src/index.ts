@@ -25,6 +25,15 @@ export { NO_MARK, QUEUE_STATISTICS } from './mixins/queue.js';
 export { type MenuOutline, menuOutline } from './outline.js';
 export { type PacketArguments, packetLine, parsePacketLine } from './packet-line.js';
 export { printSwitches, SWITCH_VALUES, VALUED_SWITCHES } from './print-switches.js';
+export {
+  ADDRESS_BITS,
+  type AddressFamily,
+  addressNumber,
+  addressText,
+  type Network,
+  networkOf,
+  networkText,
+} from './props/address-family.js';
 export { displayBytes } from './props/bytes.js';
 export { missingElement } from './props/comma-list.js';
 export { datetimeText, storedDatetime } from './props/datetime.js';
@@ -38,10 +47,9 @@ export { ipv4, ipv4Mask, ipv4Network, ipv4Prefix, ipv4Text } from './props/ip.js
 export { hasPorts, IP_PROTOCOL, protocolNumber, protocolText } from './props/ip-protocol.js';
 export { ipv4Range } from './props/ip-range.js';
 export { ipv6, ipv6Prefix, ipv6Text, isLinkLocal } from './props/ipv6.js';
-export { parseIpv6Nexthop } from './props/ipv6-nexthop.js';
 export { ipv6Range } from './props/ipv6-range.js';
 export { parseLimit } from './props/limit.js';
-export { type Nexthop, parseNexthop, parseNexthops, type RouteFamily } from './props/nexthop.js';
+export { type Nexthop, parseNexthop, parseNexthops } from './props/nexthop.js';
 export { splitNot } from './props/not.js';
 export { parseNth } from './props/nth.js';
 export { portRanges } from './props/port-list.js';

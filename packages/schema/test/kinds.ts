@@ -19,7 +19,6 @@ import { ipIfacePrefix, ipPrefix } from '../src/props/ip-prefix.js';
 import { ipProtocol } from '../src/props/ip-protocol.js';
 import { ipRange, ipRangeExact } from '../src/props/ip-range.js';
 import { ipv6Address, ipv6InterfacePrefix, ipv6Network } from '../src/props/ipv6-address.js';
-import { ipv6Nexthop } from '../src/props/ipv6-nexthop.js';
 import { ipv6AddressRange, ipv6RangeExact } from '../src/props/ipv6-range.js';
 import { kibibytes } from '../src/props/kibibytes.js';
 import { limit } from '../src/props/limit.js';
@@ -65,7 +64,6 @@ export const kinds: Readonly<Record<string, Kind>> = {
   ipv6Address,
   ipv6InterfacePrefix,
   ipv6Network,
-  ipv6Nexthop,
   ipv6AddressRange,
   ipv6RangeExact,
   hopLimitMatch,

@@ -135,7 +135,7 @@ function examplesFor(name: string): [string, string][] {
     'ip6-iface-prefix': ['2001:DB8::0:1/64', 'fe80::1/10'],
     'ip6-range': ['2001:DB8::/48', '2001:db8::1-2001:db8::7'],
     'hop-limit': ['equal:1', 'less-than:64'],
-    'ip6-nexthop': ['fe80::1%ether1', '2001:DB8::0:1'],
+    'nexthop-list': ['10.0.0.1%ether1,ether2', 'fe80::1%ether1,2001:DB8::0:1'],
     secret: ['correct horse', 'battery staple'],
     limit: ['10/1m,5', '1M,2M:bit'],
     nth: ['3,1', '4,4'],

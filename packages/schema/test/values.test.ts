@@ -33,9 +33,9 @@ describe('canonical form', () => {
     ['int', '007', '7'],
     ['int', '-0', '0'],
     ['ip', '192.168.88.1', '192.168.88.1'],
-    ['ipPrefix', '10.1.2.3/8', '10.0.0.0/8'],
+    ['ipPrefix', '10.0.0.0/8', '10.0.0.0/8'],
     ['ipPrefix', '10.1.2.3', '10.1.2.3/32'],
-    ['ipPrefix', '1.2.3.4/0', '0.0.0.0/0'],
+    ['ipPrefix', '0.0.0.0/0', '0.0.0.0/0'],
     ['ipIfacePrefix', '192.168.88.1/24', '192.168.88.1/24'],
     ['ipIfacePrefix', '192.168.88.1', '192.168.88.1/32'],
     ['ipRange', '10.0.0.7/24', '10.0.0.0/24'],
@@ -57,8 +57,8 @@ describe('canonical form', () => {
     ['ipv6Network', '2001:db8::1', '2001:db8::1/128'],
     ['ipv6Network', '::ffff:0:0/96', '::ffff:0.0.0.0/96'],
     ['ipv6InterfacePrefix', '2001:DB8::1/64', '2001:db8::1/64'],
-    ['ipv6Nexthop', 'FE80::1%ether1', 'fe80::1%ether1'],
-    ['ipv6Nexthop', 'ether1', 'ether1'],
+    ['nexthop6', 'FE80::1%ether1', 'fe80::1%ether1'],
+    ['nexthop6', 'ether1', 'ether1'],
     ['ipv6AddressRange', '2001:DB8::7/32', '2001:db8::/32'],
     ['ipv6AddressRange', '::1-::1', '::1'],
     ['ipv6RangeExact', '2001:db8::-2001:db8::ffff', '2001:db8::/112'],
@@ -185,15 +185,17 @@ describe('refusals name the fault and what is accepted', () => {
     ['ip', '192.168.1', 'an IPv4 address'],
     ['ip', '192.168.01.1', 'an IPv4 address'],
     ['ip', '256.1.1.1', 'an IPv4 address'],
+    ['ipPrefix', '10.1.2.3/8', '10.1.2.3/8 has host bits beyond its length; give 10.0.0.0/8'],
+    ['ipPrefix', '1.2.3.4/0', 'give 0.0.0.0/0'],
     ['ipPrefix', '10.0.0.0/33', 'an IPv4 prefix a.b.c.d/n with n 0..32'],
     ['ipIfacePrefix', '10.0.0.0/', 'with prefix length'],
     ['ipv6Network', '2001:db8::1/64', '2001:db8::1/64 has host bits beyond its length; give 2001:db8::/64'],
     ['ipv6Network', '2001:db8::/129', 'an IPv6 prefix'],
     ['ipv6InterfacePrefix', '2001:db8::1', 'an IPv6 address with prefix length'],
-    ['ipv6Nexthop', '2001:db8:::1', 'an IPv6 address, an interface name or address%interface'],
+    ['nexthop6', '2001:db8:::1', 'an IPv6 address, an interface name or address%interface'],
     ['ipv6AddressRange', '::2-::1', 'an IPv6 address, a prefix'],
     ['hopLimitMatch', 'greater-than:255', 'equal, not-equal, less-than or greater-than'],
-    ['ipv6Nexthop', 'fe80::1%', 'an IPv6 address, an interface name or address%interface'],
+    ['nexthop6', 'fe80::1%', 'an IPv6 address, an interface name or address%interface'],
     ['ipRange', '10.0.0.9-10.0.0.1', 'a range'],
     ['ipProtocol', '256', 'a number 0..255'],
     ['ipProtocol', 'toString', 'a protocol name'],
@@ -410,8 +412,8 @@ describe('numbers behind the texts', () => {
   });
 
   it('next hops and ICMP options are taken apart', () => {
-    expect(parseNexthop('10.0.0.1%ether2')).toEqual({ address: '10.0.0.1', interface: 'ether2' });
-    expect(parseNexthop('ether2')).toEqual({ interface: 'ether2' });
+    expect(parseNexthop('10.0.0.1%ether2', 'ip')).toEqual({ address: '10.0.0.1', interface: 'ether2' });
+    expect(parseNexthop('ether2', 'ip')).toEqual({ interface: 'ether2' });
     expect(parseIcmpOptions('3:0-4')).toEqual({ type: 3, codeFrom: 0, codeTo: 4 });
   });
 });

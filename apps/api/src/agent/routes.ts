@@ -1,19 +1,19 @@
-import { routeFlag, routeRecord } from '@tollway/dataplane-agent/records';
-import { ipv4Text } from '@tollway/schema';
+import { ipv6RouteRecord, routeFlag, routeRecord } from '@tollway/dataplane-agent/records';
+import { ADDRESS_BITS, type AddressFamily, addressText, type Network, networkText } from '@tollway/schema';
 import type { Routes } from './messages.js';
 
 /** Local constants: without native module binding, loops over a million routes would look up the imports at each access. */
-const field = routeRecord;
+const LAYOUTS = { ip: routeRecord, ipv6: ipv6RouteRecord } as const;
 const flag = routeFlag;
-const RECORD = field.size;
 
 /** An `.id` of a learned route: `*8` …, then prefix length, destination and metric. */
-const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8})([0-9A-F]{8})$/i;
+const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8}|[0-9A-F]{32})([0-9A-F]{8})$/i;
 
-const hex = (value: number): string => value.toString(16).toUpperCase().padStart(8, '0');
+const hex = (value: number | bigint, digits = 8): string => value.toString(16).toUpperCase().padStart(digits, '0');
 
 /**
- * One reading of the routes: connected ones, then configured ones with a record for each next hop, then learned ones.
+ * One reading of the routes of a family: connected ones, then configured ones with a record for each next hop, then
+ * learned ones.
  * Records are decoded on access.
  */
 export class RouteDump {
@@ -21,13 +21,19 @@ export class RouteDump {
   /** Index of the first configured route, and of the first learned one. */
   readonly firstStatic: number;
   readonly firstLearned: number;
+  readonly family: AddressFamily;
+  readonly #field: (typeof LAYOUTS)[AddressFamily];
+  readonly #size: number;
   readonly #view: DataView;
   /** Indices of configured routes by row. */
   readonly #places = new Map<number, number>();
 
-  constructor({ records }: Pick<Routes, 'records'>) {
+  constructor({ records }: Pick<Routes, 'records'>, family: AddressFamily) {
+    this.family = family;
+    this.#field = LAYOUTS[family];
+    this.#size = this.#field.size;
     this.#view = new DataView(records.buffer, records.byteOffset, records.byteLength);
-    this.count = Math.floor(records.byteLength / RECORD);
+    this.count = Math.floor(records.byteLength / this.#size);
     let place = 0;
     while (place < this.count && this.#flag(place, flag.connected)) place += 1;
     this.firstStatic = place;
@@ -49,46 +55,39 @@ export class RouteDump {
   /** Index of the learned route with this `.id`. */
   learnedPlace(id: string): number | undefined {
     const [, length = '', network = '', metric = ''] = LEARNED_ID.exec(id) ?? [];
-    if (metric === '') return undefined;
-    const wanted = [length, network, metric].map((part) => Number.parseInt(part, 16));
+    if (network.length !== ADDRESS_BITS[this.family] / 4) return undefined;
+    const [wantedLength, wantedMetric] = [Number.parseInt(length, 16), Number.parseInt(metric, 16)];
+    const wanted = this.family === 'ip' ? Number.parseInt(network, 16) : BigInt(`0x${network}`);
     for (let place = this.firstLearned; place < this.count; place += 1) {
-      const at = place * RECORD;
-      if (
-        this.#view.getUint32(at + field.destination, true) !== wanted[1] ||
-        this.#view.getUint8(at + field.prefixLen) !== wanted[0]
-      )
-        continue;
-      if (this.#view.getUint32(at + field.metric, true) === wanted[2]) return place;
+      if (this.prefixLength(place) !== wantedLength || this.first(place) !== wanted) continue;
+      if (this.#number(place, this.#field.metric) === wantedMetric) return place;
     }
     return undefined;
   }
 
   /** `.id` of a learned route. */
   learnedId(place: number): string {
-    const at = place * RECORD;
-    const [length, network] = [
-      this.#view.getUint8(at + field.prefixLen),
-      this.#view.getUint32(at + field.destination, true),
-    ];
-    return `*${hex(0x8000_0000 + length)}${hex(network)}${hex(this.#view.getUint32(at + field.metric, true))}`;
+    const network = hex(this.first(place), ADDRESS_BITS[this.family] / 4);
+    return `*${hex(0x8000_0000 + this.prefixLength(place))}${network}${hex(this.#number(place, this.#field.metric))}`;
   }
 
-  /** First address of the destination, as a number. */
-  first(place: number): number {
-    return this.#view.getUint32(place * RECORD + field.destination, true);
-  }
-
-  /** Last address of the destination. */
-  last(place: number): number {
-    return this.first(place) + 2 ** (32 - this.prefixLength(place)) - 1;
+  /** First address of the destination; a `bigint` of IPv6. */
+  first(place: number): number | bigint {
+    return this.#address(place, this.#field.destination);
   }
 
   prefixLength(place: number): number {
-    return this.#view.getUint8(place * RECORD + field.prefixLen);
+    return this.#view.getUint8(place * this.#size + this.#field.prefixLen);
+  }
+
+  /** The destination. */
+  network(place: number): Network {
+    const [first, length] = [BigInt(this.first(place)), this.prefixLength(place)];
+    return { first, last: first | ((1n << BigInt(ADDRESS_BITS[this.family] - length)) - 1n), length };
   }
 
   destination(place: number): string {
-    return `${ipv4Text(this.first(place))}/${this.prefixLength(place)}`;
+    return networkText(this.network(place), this.family);
   }
 
   active(place: number): boolean {
@@ -130,31 +129,41 @@ export class RouteDump {
   }
 
   distance(place: number): number {
-    return this.#view.getUint8(place * RECORD + field.distance);
+    return this.#view.getUint8(place * this.#size + this.#field.distance);
   }
 
   /** Routing protocol number (rtnetlink(7)). */
   protocol(place: number): number {
-    return this.#view.getUint16(place * RECORD + field.protocol, true);
+    return this.#view.getUint16(place * this.#size + this.#field.protocol, true);
   }
 
   /** Address of the next hop, if the route has one. */
   gateway(place: number): string | undefined {
-    const address = this.#view.getUint32(place * RECORD + field.gateway, true);
-    return address === 0 ? undefined : ipv4Text(address);
+    const address = BigInt(this.#address(place, this.#field.gateway));
+    return address === 0n ? undefined : addressText(address, this.family);
   }
 
   /** Row of the outgoing interface; 0 for none. */
   interface(place: number): number {
-    return this.#view.getUint32(place * RECORD + field.interface, true);
+    return this.#number(place, this.#field.interface);
   }
 
   /** Row of a configured route; row of the address that a connected one follows from. */
   row(place: number): number {
-    return this.#view.getUint32(place * RECORD + field.row, true);
+    return this.#number(place, this.#field.row);
+  }
+
+  #number(place: number, at: number): number {
+    return this.#view.getUint32(place * this.#size + at, true);
+  }
+
+  #address(place: number, at: number): number | bigint {
+    if (this.family === 'ip') return this.#number(place, at);
+    const offset = place * this.#size + at;
+    return (this.#view.getBigUint64(offset) << 64n) | this.#view.getBigUint64(offset + 8);
   }
 
   #flag(place: number, bit: number): boolean {
-    return (this.#view.getUint16(place * RECORD + field.flags, true) & bit) !== 0;
+    return (this.#view.getUint16(place * this.#size + this.#field.flags, true) & bit) !== 0;
   }
 }

@@ -1,9 +1,8 @@
 import type { AddressList, AddressRange } from '@tollway/dataplane-agent';
-import { ipv4Range, ipv4Text, ipv6Range, ipv6Text } from '@tollway/schema';
+import { type AddressFamily, ipv4Range, ipv4Text, ipv6Range, ipv6Text } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
 import { type CompileContext, requiredValue } from './context.js';
 import { DependencyRecorder } from './dependency-recorder.js';
-import type { Family } from './hooks.js';
 import { InvalidRow } from './invalid-row.js';
 
 /** An entry, and the list that it belongs to. */
@@ -35,7 +34,7 @@ export class AddressLists {
   /** Lists that are looked up during a translation, by name and index. */
   readonly dependencies = new DependencyRecorder<readonly [string, number]>();
 
-  private constructor(context: CompileContext, family: Family) {
+  private constructor(context: CompileContext, family: AddressFamily) {
     const menu = `/${family}/firewall/address-list`;
     for (const { list, range } of context.translate(menu, (row) => entryOf(menu, row)))
       this.#lists[this.indexOf(list)]?.entries.push(range);
@@ -47,7 +46,7 @@ export class AddressLists {
   } as const;
 
   /** The lists of a family in a configuration. */
-  static of(context: CompileContext, family: Family): AddressLists {
+  static of(context: CompileContext, family: AddressFamily): AddressLists {
     return context.once(AddressLists.#ofFamily[family]);
   }
 

@@ -1,4 +1,5 @@
 import type { Chain } from '@tollway/dataplane-agent';
+import type { AddressFamily } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
 import { rowsOf } from '../snapshot/snapshot.js';
 import { AddressLists } from './address-lists.js';
@@ -7,14 +8,14 @@ import { translateAction } from './firewall-action.js';
 import { cachedRule, linkedRule } from './firewall-cache.js';
 import { checkCycle, checkJump, checkNesting, reachability, type UnlinkedRule } from './firewall-jumps.js';
 import { translateMatchers } from './firewall-match.js';
-import { type Family, HOOKS, type Table } from './hooks.js';
+import { HOOKS, type Table } from './hooks.js';
 import { InvalidRow } from './invalid-row.js';
 
 /**
  * Chains of a table: the hooks first, then those of the user in the order of their first rule. A chain
  * exists as soon as a rule names it, even if that rule is disabled or cannot work.
  */
-export function compileFirewall(context: CompileContext, table: Table, family: Family = 'ip'): Chain[] {
+export function compileFirewall(context: CompileContext, table: Table, family: AddressFamily = 'ip'): Chain[] {
   const lists = AddressLists.of(context, family);
   const menu = `/${family}/firewall/${table}`;
   const names = new Set<string>(HOOKS[table]);

@@ -6,6 +6,3 @@ export const HOOKS = {
 } as const;
 
 export type Table = keyof typeof HOOKS;
-
-/** Address family of rules: the first part of the path of their menu. */
-export type Family = 'ip' | 'ipv6';

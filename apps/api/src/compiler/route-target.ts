@@ -1,11 +1,11 @@
 import type { RouteOptions, RouteTarget } from '@tollway/dataplane-agent';
-import { type Nexthop, parseNexthops, type RouteFamily } from '@tollway/schema';
+import { type AddressFamily, type Nexthop, parseNexthops } from '@tollway/schema';
 import type { Row } from '../snapshot/snapshot.js';
 import { type CompileContext, effective, requiredValue } from './context.js';
 import { InvalidRow } from './invalid-row.js';
 
 /** Menu of the routes of a family. */
-const menuOf = (family: RouteFamily): '/ip/route' | '/ipv6/route' => `/${family}/route`;
+export const routeMenuOf = (family: AddressFamily): '/ip/route' | '/ipv6/route' => `/${family}/route`;
 
 /** Targets of routes that forward nothing, by the property that says so. */
 export const DISCARDS = ['blackhole', 'unreachable', 'prohibit'] as const;
@@ -18,10 +18,10 @@ export const DISCARDS = ['blackhole', 'unreachable', 'prohibit'] as const;
 export function routeTarget(
   context: CompileContext,
   row: Row,
-  family: RouteFamily,
+  family: AddressFamily,
   own: ReadonlySet<string>,
 ): RouteTarget {
-  const menu = menuOf(family);
+  const menu = routeMenuOf(family);
   const discard = DISCARDS.find((kind) => effective(menu, row, kind) === 'true');
   if (discard !== undefined) return { kind: discard };
   const text = requiredValue(menu, row, 'gateway');
@@ -55,8 +55,8 @@ function gateway(context: CompileContext, hop: Nexthop, own: ReadonlySet<string>
 }
 
 /** Options that a route has other than by default; undefined when it has none. */
-export function routeOptions(row: Row, family: RouteFamily): { readonly options?: RouteOptions } {
-  const menu = menuOf(family);
+export function routeOptions(row: Row, family: AddressFamily): { readonly options?: RouteOptions } {
+  const menu = routeMenuOf(family);
   const [scope, targetScope] = [requiredValue(menu, row, 'scope'), requiredValue(menu, row, 'target-scope')];
   const check = effective(menu, row, 'check-gateway');
   const options: RouteOptions = {

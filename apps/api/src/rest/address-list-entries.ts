@@ -1,10 +1,9 @@
 /** Address lists of both families. Entries with a timeout are held by the data plane: they are not stored and make no revision. */
-import { durationMs, type Menu } from '@tollway/schema';
+import { type AddressFamily, durationMs, type Menu } from '@tollway/schema';
 import type { AddressListDump } from '../agent/address-list-entries.js';
 import { AgentGone, type DynamicAddress } from '../agent/messages.js';
 import { AddressLists } from '../compiler/address-lists.js';
 import type { CompileContext } from '../compiler/context.js';
-import type { Family } from '../compiler/hooks.js';
 import { type Arguments, verifiedContent } from '../config/content.js';
 import { type FieldError, fieldError, type ProposedRow } from '../config/proposed-row.js';
 import { verifyAdd } from '../config/verify.js';
@@ -79,11 +78,11 @@ function dynamicEntry(
 }
 
 /** Whether an address is one of a family. */
-const isOf = (family: Family, address: string): boolean => address.includes(':') === (family === 'ipv6');
+const isOf = (family: AddressFamily, address: string): boolean => address.includes(':') === (family === 'ipv6');
 
 /** Entries with a timeout that exist. @throws ApiError (`notFound`) for an id of another kind or family. */
 async function findDynamicEntries(
-  family: Family,
+  family: AddressFamily,
   { live }: Services,
   items: readonly string[],
   notFound: (item: string) => ApiError,
@@ -112,7 +111,7 @@ class DynamicEntries implements RowSet {
   /** Their places in the reading, ascending; undefined where all are of the family. */
   readonly #places: Uint32Array | undefined;
 
-  constructor(dump: AddressListDump, family: Family) {
+  constructor(dump: AddressListDump, family: AddressFamily) {
     this.#dump = dump;
     this.#places = dump.placesOf(family === 'ipv6' ? 6 : 4);
   }
@@ -151,7 +150,7 @@ class DynamicEntries implements RowSet {
 }
 
 /** The part of their modules that the address lists of both families have in common. */
-export const addressListsOf = (family: Family) => ({
+export const addressListsOf = (family: AddressFamily) => ({
   compiled: (context: CompileContext) => AddressLists.of(context, family).compiled(),
   check: checkAddressListEntry,
   keys: [addressIn],

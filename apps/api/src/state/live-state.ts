@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ipv6AddressInfo, Ipv6NeighborInfo } from '@tollway/dataplane-agent';
 import { PROTOCOL } from '@tollway/dataplane-agent/records';
+import type { AddressFamily } from '@tollway/schema';
 import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
 import { ConnectionDump, type ConnectionSnapshot } from '../agent/connections.js';
-import { Ipv6RouteDump } from '../agent/ipv6-routes.js';
 import { AgentGone, type NeighborInfo, type PortInfo, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
@@ -23,7 +23,7 @@ export class LiveState {
   readonly #routes: SharedReading<RouteDump>;
   readonly #ipv6Neighbors: SharedReading<readonly Ipv6NeighborInfo[]>;
   readonly #ipv6Addresses: SharedReading<readonly Ipv6AddressInfo[]>;
-  readonly #ipv6Routes: SharedReading<Ipv6RouteDump>;
+  readonly #ipv6Routes: SharedReading<RouteDump>;
   readonly #ports: SharedReading<readonly PortInfo[]>;
   readonly #addressLists: SharedReading<AddressListDump>;
   /** Ids of the entries of address lists, and the times at which the entries were created. */
@@ -45,14 +45,14 @@ export class LiveState {
     this.#neighbors = new SharedReading<readonly NeighborInfo[]>(
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
-    this.#routes = new SharedReading(async () => new RouteDump(await agent.request({ op: 'routes' })));
+    this.#routes = new SharedReading(async () => new RouteDump(await agent.request({ op: 'routes' }), 'ip'));
     this.#ipv6Neighbors = new SharedReading<readonly Ipv6NeighborInfo[]>(
       async () => (await agent.request({ op: 'ipv6-neighbors' })).neighbors,
     );
     this.#ipv6Addresses = new SharedReading<readonly Ipv6AddressInfo[]>(
       async () => (await agent.request({ op: 'ipv6-addresses' })).addresses,
     );
-    this.#ipv6Routes = new SharedReading(async () => new Ipv6RouteDump(await agent.request({ op: 'ipv6-routes' })));
+    this.#ipv6Routes = new SharedReading(async () => new RouteDump(await agent.request({ op: 'ipv6-routes' }), 'ipv6'));
     // A port's backend may change while the agent runs, so that its ports are requested again.
     this.#ports = new SharedReading<readonly PortInfo[]>(
       async () => (await agent.request({ op: 'hello', protocol: PROTOCOL })).ports,
@@ -130,14 +130,10 @@ export class LiveState {
     return this.#ipv6Addresses.read(maxAgeMs);
   }
 
-  /** Every route of IPv6 that the data plane has. */
-  ipv6Routes(maxAgeMs = 0): Promise<Ipv6RouteDump | undefined> {
-    return this.#ipv6Routes.read(maxAgeBySize(maxAgeMs, this.#ipv6Routes.last));
-  }
-
-  /** Every route that the data plane has. */
-  routes(maxAgeMs = 0): Promise<RouteDump | undefined> {
-    return this.#routes.read(maxAgeBySize(maxAgeMs, this.#routes.last));
+  /** Every route of a family that the data plane has. */
+  routes(family: AddressFamily, maxAgeMs = 0): Promise<RouteDump | undefined> {
+    const reading = family === 'ip' ? this.#routes : this.#ipv6Routes;
+    return reading.read(maxAgeBySize(maxAgeMs, reading.last));
   }
 }
 

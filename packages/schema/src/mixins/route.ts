@@ -1,10 +1,18 @@
-import type { Prop } from '../menu.js';
+import type { MenuDeclaration, Prop } from '../menu.js';
+import type { AddressFamily } from '../props/address-family.js';
 import { bool, present } from '../props/bool.js';
 import { oneOf } from '../props/enum.js';
 import { int } from '../props/int.js';
-import { nexthopList, type RouteFamily } from '../props/nexthop.js';
+import { ip } from '../props/ip.js';
+import { ipPrefix } from '../props/ip-prefix.js';
+import { ipv6Address, ipv6Network } from '../props/ipv6-address.js';
+import { nexthopList } from '../props/nexthop.js';
 import { text } from '../props/text.js';
+import { comment } from './comment.js';
+import { disabled, dynamic } from './disabled.js';
+import { hint } from './hint.js';
 import { readOnly } from './read-only.js';
+import { routeFlags, routeStates } from './route-states.js';
 
 const discards = (label: string, help: string): Prop => ({
   kind: present,
@@ -16,7 +24,7 @@ const discards = (label: string, help: string): Prop => ({
 });
 
 /** Where a route leads, and how it is preferred to others. */
-export const routeTarget = (family: RouteFamily): Readonly<Record<string, Prop>> => ({
+const routeTarget = (family: AddressFamily): Readonly<Record<string, Prop>> => ({
   gateway: {
     kind: nexthopList(family),
     label: 'Gateway',
@@ -66,7 +74,44 @@ export const routeTarget = (family: RouteFamily): Readonly<Record<string, Prop>>
   ),
 });
 
-/** Whether a route is one of several that share the flows to its destination. */
-export const ecmpState: Readonly<Record<string, Prop>> = {
-  ecmp: readOnly(bool, 'ECMP', 'One of several next hops between which flows are divided.', 'Status'),
-};
+/** What the menus of routes of both families have: static routes, connected ones, and those of other programs. */
+export const routeMenu = (
+  family: AddressFamily,
+): Pick<
+  MenuDeclaration,
+  'kind' | 'props' | 'flags' | 'columns' | 'tabs' | 'key' | 'commands' | 'refreshMs' | 'source'
+> => ({
+  kind: 'list',
+  props: {
+    'dst-address': {
+      kind: family === 'ip' ? ipPrefix : ipv6Network,
+      label: 'Dst. Address',
+      help: 'Destination network.',
+      tab: 'General',
+      default: family === 'ip' ? '0.0.0.0/0' : '::/0',
+      dataplane: true,
+    },
+    ...routeTarget(family),
+    'pref-src': {
+      kind: family === 'ip' ? ip : ipv6Address,
+      label: 'Pref. Source',
+      help: 'Source address of packets that the router itself sends by this route.',
+      tab: 'General',
+      unset: true,
+      dataplane: true,
+    },
+    ...disabled(),
+    ...comment(),
+    ...dynamic(),
+    ...hint('Why the route is not used, or what the other properties do not say of it.', 'Status'),
+    ...routeStates,
+    ecmp: readOnly(bool, 'ECMP', 'One of several next hops between which flows are divided.', 'Status'),
+  },
+  flags: [...routeFlags, { letter: '+', prop: 'ecmp', title: 'ecmp' }],
+  columns: ['dst-address', 'gateway', 'distance', 'pref-src', 'immediate-gw', 'comment'],
+  tabs: ['General', 'Status'],
+  key: ['dst-address', 'gateway'],
+  commands: ['add', 'set', 'reset', 'remove', 'unset', 'enable', 'disable', 'comment'],
+  refreshMs: 1_000,
+  source: 'union',
+});

@@ -1,18 +1,15 @@
 import type { Kind } from '../kind.js';
-import { addresses, ipv4Mask, ipv4Prefix, ipv4Text } from './ip.js';
+import { parseNetwork } from './address-family.js';
+import { addresses, ipv4Prefix, ipv4Text } from './ip.js';
 import { quoted } from './quoted.js';
 
 const ACCEPTS = 'an IPv4 prefix a.b.c.d/n with n 0..32';
 
-/** Network: host bits are cleared, a bare address is a /32. */
+/** Network: a bare address is a /32. */
 export const ipPrefix: Kind = {
   name: 'ip-prefix',
   accepts: ACCEPTS,
-  parse(text) {
-    const prefix = ipv4Prefix(text);
-    if (!prefix) return { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` };
-    return { ok: true, value: `${ipv4Text((prefix.address & ipv4Mask(prefix.length)) >>> 0)}/${prefix.length}` };
-  },
+  parse: (text) => parseNetwork(text, 'ip', ACCEPTS),
   ...addresses,
   widest: '200.200.200.200',
   jsonSchema: { type: 'string' },

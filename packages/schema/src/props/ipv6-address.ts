@@ -1,4 +1,5 @@
 import type { AddressSpan, Kind } from '../kind.js';
+import { parseNetwork } from './address-family.js';
 import { ipv6, ipv6Prefix, ipv6Text } from './ipv6.js';
 import { quoted } from './quoted.js';
 
@@ -6,14 +7,14 @@ import { quoted } from './quoted.js';
 const BITS = 128;
 
 /** First and last address of an address, `address%interface` or prefix. */
-function ipv6Span(text: string): AddressSpan | undefined {
+export function ipv6Span(text: string): AddressSpan | undefined {
   const prefix = ipv6Prefix(text.replace(/%.*$/, ''));
   if (prefix === undefined) return undefined;
   return { first: prefix.address, last: prefix.address | ((1n << BigInt(BITS - prefix.length)) - 1n) };
 }
 
 /** Order by the address, then by what comes after it; other texts come last. */
-function compareIpv6(a: string, b: string): number {
+export function compareIpv6(a: string, b: string): number {
   const [left = '', right = ''] = [a, b].map((text) => text.replace(/[%/].*$/, ''));
   const [x, y] = [ipv6(left), ipv6(right)];
   if (x === undefined || y === undefined) return Number(x === undefined) - Number(y === undefined);
@@ -49,18 +50,11 @@ const lengthOf = (text: string): string | undefined => /\/(\d+)$/.exec(text)?.[1
 
 const NETWORK_ACCEPTS = 'an IPv6 prefix such as 2001:db8::/32 with a length of 0..128';
 
-/** Network: a bare address is a /128. Host bits are refused, as a mistyped length would make a route to a larger network. */
+/** Network: a bare address is a /128. */
 export const ipv6Network: Kind = {
   name: 'ip6-prefix',
   accepts: NETWORK_ACCEPTS,
-  parse(text) {
-    const prefix = ipv6Prefix(text);
-    if (prefix === undefined) return { ok: false, error: `${quoted(text)} is not ${NETWORK_ACCEPTS}` };
-    const network = `${ipv6Text(prefix.address)}/${prefix.length}`;
-    return ipv6(text.replace(/\/.*$/, '')) === prefix.address
-      ? { ok: true, value: network }
-      : { ok: false, error: `${quoted(text)} has host bits beyond its length; give ${network}` };
-  },
+  parse: (text) => parseNetwork(text, 'ipv6', NETWORK_ACCEPTS),
   ...ipv6Addresses,
   jsonSchema: { type: 'string' },
 };

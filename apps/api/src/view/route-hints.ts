@@ -1,0 +1,112 @@
+import { type AddressFamily, addressNumber, isLinkLocal, networkOf, parseNexthops } from '@tollway/schema';
+import type { RouteDump } from '../agent/routes.js';
+import type { Row } from '../snapshot/snapshot.js';
+
+/** Interfaces by row. */
+export type Names = ReadonlyMap<number, string | undefined>;
+
+/** Destination that a route has by default. */
+const EVERYTHING: Readonly<Record<AddressFamily, string>> = { ip: '0.0.0.0/0', ipv6: '::/0' };
+
+const noLink = (name: string, family: AddressFamily): string =>
+  `the interface ${name} has no link${family === 'ip' ? '' : ', no IPv6 address,'} or is disabled`;
+
+/** Reason why the data plane does not use a configured route. @param own addresses of the router */
+export function whyUnused(
+  dump: RouteDump,
+  place: number,
+  row: Row | undefined,
+  names: Names,
+  own: ReadonlySet<string | undefined>,
+): string | undefined {
+  if (dump.discards(place) || dump.interface(place) !== 0) {
+    return `another route to ${dump.destination(place)} is preferred`;
+  }
+  const reasons = (parseNexthops(row?.values.gateway ?? '', dump.family) ?? []).map((hop) => {
+    if (hop.address === undefined) {
+      return hop.interface === undefined ? undefined : noLink(hop.interface, dump.family);
+    }
+    return whyNoWay(dump, hop.address, hop.interface, row?.values, names, own);
+  });
+  return [...new Set(reasons.filter((reason) => reason !== undefined))].join('; ') || undefined;
+}
+
+/** Whether routes lead to their own gateways, in the words of a hint; only routes without a connected gateway do. */
+export function loopOf(row: Row | undefined, rows: readonly Row[], family: AddressFamily): string | undefined {
+  if (row === undefined) return undefined;
+  const chain: Row[] = [row];
+  for (let now = row; chain.length <= rows.length; ) {
+    const next = leadingTo(now, rows, family);
+    if (next === undefined) return undefined;
+    if (chain.includes(next)) {
+      const through = chain.slice(chain.indexOf(next)).map(({ values }) => values['dst-address'] ?? EVERYTHING[family]);
+      return chain[0] === next
+        ? `recursion loop: the gateway is looked up by the route itself${through.length > 1 ? `, through ${through.slice(1).join(', ')}` : ''}`
+        : `recursion loop: the gateway is looked up by routes that need each other: ${through.join(', ')}`;
+    }
+    chain.push(next);
+    now = next;
+  }
+  return undefined;
+}
+
+/** The configured route by which the first gateway of another one is looked up. */
+function leadingTo({ values }: Row, rows: readonly Row[], family: AddressFamily): Row | undefined {
+  const [hop] = parseNexthops(values.gateway ?? '', family) ?? [];
+  const isPlain = hop?.interface === undefined && hop?.address !== undefined;
+  const address = isPlain ? addressNumber(hop.address, family) : undefined;
+  if (address === undefined) return undefined;
+  let best: { readonly row: Row; readonly length: number } | undefined;
+  for (const row of rows) {
+    const leads = !row.disabled && Number(row.values.scope ?? '30') <= Number(values['target-scope'] ?? '10');
+    if (!leads || row.values.gateway === undefined) continue;
+    const network = networkOf(row.values['dst-address'] ?? EVERYTHING[family], family);
+    if (network === undefined || address < network.first || address > network.last) continue;
+    if (network.length > (best?.length ?? -1)) best = { row, length: network.length };
+  }
+  return best?.row;
+}
+
+/** Reason why a gateway is not used. */
+function whyNoWay(
+  dump: RouteDump,
+  gateway: string,
+  through: string | undefined,
+  values: Row['values'] | undefined,
+  names: Names,
+  own: ReadonlySet<string | undefined>,
+): string | undefined {
+  const address = addressNumber(gateway, dump.family) ?? 0n;
+  if (own.has(gateway)) return `the gateway ${gateway} is an address of this router`;
+  let behind: string | undefined;
+  let connected = false;
+  for (let place = 0; place < dump.firstStatic; place += 1) {
+    const network = dump.network(place);
+    if (address < network.first || address > network.last) continue;
+    // Networks of two addresses have no broadcast address (RFC 3021), those of IPv6 never.
+    if (dump.family === 'ip' && address === network.last && network.length < 31) {
+      return `the gateway ${gateway} is the broadcast address of ${dump.destination(place)}`;
+    }
+    const name = names.get(dump.interface(place));
+    if (through === undefined || through === name) {
+      behind ??= name;
+      connected ||= dump.active(place);
+    }
+  }
+  if (dump.family === 'ipv6' && isLinkLocal(address)) {
+    behind = through;
+    connected = true;
+  }
+  const checked = values?.['check-gateway'];
+  if ((checked === 'ping' || checked === 'arp') && (connected || behind === undefined)) {
+    return `the gateway ${gateway} does not answer, or no route with a scope of at most target-scope leads to it`;
+  }
+  if (behind !== undefined) {
+    return `the interface ${behind}, behind which the gateway ${gateway} is, has no link or is disabled`;
+  }
+  const where = through === undefined ? '' : ` on ${through}`;
+  return (
+    `the gateway ${gateway} is in none of the networks that the router has an address in${where}, and no other ` +
+    `route with a scope of at most ${values?.['target-scope'] ?? '10'} leads to it`
+  );
+}
