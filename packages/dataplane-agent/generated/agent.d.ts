@@ -1762,6 +1762,10 @@ export interface Interface {
    * Row of `/interface/ethernet` or `/interface/vlan`.
    */
   row: number;
+  /**
+   * Zone of its packets, which is that of its VRF; 0 for an interface in no VRF.
+   */
+  zone?: number;
 }
 /**
  * Name of a mark.

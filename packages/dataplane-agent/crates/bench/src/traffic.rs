@@ -132,6 +132,7 @@ fn belongs((ends, tcp): &(Ends, bool), worker: u32, workers: u32) -> bool {
         dst_port: ends.destination_port,
         protocol: if *tcp { 6 } else { 17 },
         icmp: 0,
+        zone: 0,
     };
     steer(&tuple, workers) == worker
 }

@@ -27,6 +27,7 @@ fn interfaces_of_the_format_before_are_those_of_their_ports() {
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: Some(30_000),
+        zone: 0,
     };
     assert_eq!(config.format, FORMAT);
     assert_eq!(config.interfaces, [now(IoChoice::AfXdp), now(IoChoice::Auto)]);

@@ -54,6 +54,7 @@ mod untracked_fragments;
 mod vlan;
 mod worker_equality;
 mod workers;
+mod zones;
 
 /// Cargo looks for no tests by itself here, so that a file that is missing above would be tested by nobody.
 #[test]

@@ -198,6 +198,7 @@ impl Scene {
                         dst_port: to.1,
                         protocol: record.protocol,
                         icmp: 0,
+                        zone: 0,
                     };
                     let steered = steer(&tuple, workers as u32);
                     let found = self.router.shared().directory().owner(&tuple);

@@ -66,7 +66,7 @@ fn answer(port: u16) -> (u16, Vec<u8>, VnetState) {
 
 fn home((address, port): Host, workers: u32) -> u32 {
     let (src, dst) = (Addr::v4(address.to_bits()), Addr::v4(tollway_testkit::packet::ip(SERVER)));
-    steer(&Tuple { src, dst, src_port: port, dst_port: 53, protocol: 17, icmp: 0 }, workers)
+    steer(&Tuple { src, dst, src_port: port, dst_port: 53, protocol: 17, icmp: 0, zone: 0 }, workers)
 }
 
 /// Ports that packets to the server left with.
@@ -316,7 +316,7 @@ fn a_flow_that_could_not_move_has_not_moved() {
 fn home_of_inbound(port: u16) -> u32 {
     let (src, dst) = (tollway_testkit::packet::ip(SERVER), tollway_testkit::packet::ip(OUTSIDE));
     let (src, dst) = (Addr::v4(src), Addr::v4(dst));
-    steer(&Tuple { src, dst, src_port: port, dst_port: 8080, protocol: 17, icmp: 0 }, 2)
+    steer(&Tuple { src, dst, src_port: port, dst_port: 8080, protocol: 17, icmp: 0, zone: 0 }, 2)
 }
 
 #[test]

@@ -111,6 +111,7 @@ fn a_flow_whose_answers_are_steered_elsewhere_stands_in_the_directory() {
             dst_port,
             protocol: 6,
             icmp: 0,
+            zone: 0,
         };
         let there = steer(&tuple("203.0.113.5", "10.2.0.1", port, 8080), 2);
         let here = steer(&tuple("192.168.88.10", "203.0.113.5", 80, port), 2);

@@ -54,6 +54,7 @@ fn journal(path: &Path) -> Result<Vec<u8>, String> {
         dst_port: 80,
         protocol: 6,
         icmp: 0,
+        zone: 0,
     };
     let translated = |port| Translated {
         original: tuple(port),

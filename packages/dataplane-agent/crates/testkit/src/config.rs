@@ -225,6 +225,7 @@ impl RouterConfig {
             mac_address: None,
             arp: ArpMode::Enabled,
             arp_timeout_ms: None,
+            zone: 0,
         });
         if address.is_empty() { self } else { self.address(row, address) }
     }
@@ -250,6 +251,7 @@ impl RouterConfig {
             mac_address: None,
             arp: ArpMode::Enabled,
             arp_timeout_ms: None,
+            zone: 0,
         });
         if address.is_empty() { self } else { self.address(row, address) }
     }

@@ -11,11 +11,13 @@
 //! | 1 | 1 | flags: 1 srcnat, 2 dstnat |
 //! | 2 | 1 | IP protocol |
 //! | 3 | 1 | zero |
-//! | 4 | 36 | original direction: source, destination (16 bytes each), ports (2 each) |
-//! | 40 | 36 | reply direction |
-//! | 76 | 4 | interface row of the masquerade |
-//! | 80 | 4 | connection mark |
-//! | 84 | 4 | FNV-1a of the bytes before |
+//! | 4 | 38 | original direction: source, destination (16 bytes each), ports, zone (2 each) |
+//! | 42 | 38 | reply direction |
+//! | 80 | 4 | interface row of the masquerade |
+//! | 84 | 4 | connection mark |
+//! | 88 | 4 | FNV-1a of the bytes before |
+//!
+//! In files of the format before this one the directions have no zone.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -28,8 +30,11 @@ use tollway_io::owner_only_files;
 
 use crate::workers::MAX_CONNECTIONS;
 
-const MAGIC: [u8; 12] = *b"TOLLWAYJ\x01\0\0\0";
-const RECORD: usize = 88;
+const MAGIC: [u8; 12] = *b"TOLLWAYJ\x02\0\0\0";
+const RECORD: usize = 92;
+/// The format before this one.
+const MAGIC_WITHOUT_ZONES: [u8; 12] = *b"TOLLWAYJ\x01\0\0\0";
+const RECORD_WITHOUT_ZONES: usize = 88;
 /// Number of obsolete records up to which the file is not rewritten.
 const SLACK: usize = 65_536;
 
@@ -55,6 +60,7 @@ fn put_tuple(tuple: &Tuple, out: &mut Vec<u8>) {
     out.extend_from_slice(&tuple.dst.0.to_be_bytes());
     out.extend_from_slice(&tuple.src_port.to_be_bytes());
     out.extend_from_slice(&tuple.dst_port.to_be_bytes());
+    out.extend_from_slice(&tuple.zone.to_be_bytes());
 }
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
@@ -63,7 +69,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*front)
 }
 
-fn take_tuple(bytes: &mut &[u8], protocol: u8) -> Option<Tuple> {
+fn take_tuple(bytes: &mut &[u8], protocol: u8, has_zone: bool) -> Option<Tuple> {
     Some(Tuple {
         src: Addr(u128::from_be_bytes(take(bytes)?)),
         dst: Addr(u128::from_be_bytes(take(bytes)?)),
@@ -71,6 +77,7 @@ fn take_tuple(bytes: &mut &[u8], protocol: u8) -> Option<Tuple> {
         dst_port: u16::from_be_bytes(take(bytes)?),
         protocol,
         icmp: 0,
+        zone: if has_zone { u16::from_be_bytes(take(bytes)?) } else { 0 },
     })
 }
 
@@ -103,15 +110,15 @@ fn encode(change: &Change, out: &mut Vec<u8>) {
     out.extend_from_slice(&sum.to_be_bytes());
 }
 
-fn decode(record: &[u8; RECORD]) -> Option<Change> {
-    let mut rest = record.as_slice();
+fn decode(record: &[u8], has_zones: bool) -> Option<Change> {
+    let mut rest = record;
     let [kind, flags, protocol, _] = take(&mut rest)?;
-    let original = take_tuple(&mut rest, protocol)?;
-    let reply = take_tuple(&mut rest, protocol)?;
+    let original = take_tuple(&mut rest, protocol, has_zones)?;
+    let reply = take_tuple(&mut rest, protocol, has_zones)?;
     let masquerade = u32::from_be_bytes(take(&mut rest)?);
     let mark = u32::from_be_bytes(take(&mut rest)?);
     let sum = u32::from_be_bytes(take(&mut rest)?);
-    if sum != checksum(record.get(..RECORD - 4)?) {
+    if sum != checksum(record.split_last_chunk::<4>()?.0) {
         return None;
     }
     let (srcnat, dstnat) = (flags & 1 != 0, flags & 2 != 0);
@@ -148,9 +155,11 @@ fn read(path: &Path) -> HashMap<Tuple, Translated> {
 /// ignored.
 pub fn parse(bytes: &[u8]) -> HashMap<Tuple, Translated> {
     let mut live = HashMap::new();
-    let Some(records) = bytes.strip_prefix(&MAGIC) else { return live };
-    for record in records.chunks_exact(RECORD) {
-        match record.first_chunk().and_then(decode) {
+    let formats = [(MAGIC, RECORD, true), (MAGIC_WITHOUT_ZONES, RECORD_WITHOUT_ZONES, false)];
+    let known = |(magic, len, zones)| bytes.strip_prefix(&magic).map(|records| (records, len, zones));
+    let Some((records, len, has_zones)) = formats.into_iter().find_map(known) else { return live };
+    for record in records.chunks_exact(len) {
+        match decode(record, has_zones) {
             Some(change) => apply(&mut live, &change),
             None => break,
         }
@@ -226,8 +235,15 @@ mod tests {
     use super::*;
 
     fn saved(port: u16) -> Translated {
-        let original =
-            Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6, icmp: 0 };
+        let original = Tuple {
+            src: Addr::v4(1),
+            dst: Addr::v4(2),
+            src_port: port,
+            dst_port: 80,
+            protocol: 6,
+            icmp: 0,
+            zone: port % 3,
+        };
         let reply = Tuple {
             src: Addr::v4(2),
             dst: Addr::v4(9),
@@ -235,6 +251,7 @@ mod tests {
             dst_port: port ^ 1,
             protocol: 6,
             icmp: 0,
+            zone: 0,
         };
         Translated { original, reply, srcnat: true, dstnat: false, masquerade: 7, mark: 3 }
     }
@@ -271,6 +288,20 @@ mod tests {
         bad[MAGIC.len() + 5 * RECORD + 20] ^= 1;
         std::fs::write(&path, &bad).unwrap();
         assert_eq!(read(&path).len(), 5);
+    }
+
+    #[test]
+    fn connections_of_the_format_without_zones_are_those_of_the_main_zone() {
+        let mut bytes = MAGIC_WITHOUT_ZONES.to_vec();
+        let mut record = Vec::new();
+        let main = Translated { original: Tuple { zone: 0, ..saved(5).original }, ..saved(5) };
+        encode(&Change::Appeared(main), &mut record);
+        // Both zones are zero bytes here, and end the directions.
+        let body: Vec<u8> = [&record[..40], &record[42..78], &record[80..88]].concat();
+        bytes.extend_from_slice(&body);
+        bytes.extend_from_slice(&checksum(&body).to_be_bytes());
+        assert_eq!(bytes.len(), MAGIC_WITHOUT_ZONES.len() + RECORD_WITHOUT_ZONES);
+        assert_eq!(parse(&bytes).into_values().collect::<Vec<_>>(), [main]);
     }
 
     #[test]

@@ -232,6 +232,7 @@ mod tests {
             mac_address: None,
             arp: ArpMode::Enabled,
             arp_timeout_ms: None,
+            zone: 0,
         };
         let address = |row: u8| InterfaceAddress {
             row: 20 + u32::from(row),

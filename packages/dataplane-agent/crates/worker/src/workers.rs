@@ -283,6 +283,7 @@ mod tests {
                 dst_port,
                 protocol: 6,
                 icmp: 0,
+                zone: 0,
             };
             let original = tuple(0x0a00_0000 + host, 2000, 0xc633_6401, 443);
             let reply = tuple(0xc633_6401, 443, 0xc000_0201, 1024 + host as u16);

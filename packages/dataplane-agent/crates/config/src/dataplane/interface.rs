@@ -28,6 +28,14 @@ pub struct Interface {
     pub arp: ArpMode,
     /// Base reachable time of this interface's ARP entries, milliseconds; `None` follows the settings.
     pub arp_timeout_ms: Option<u32>,
+    /// Zone of its packets, which is that of its VRF; 0 for an interface in no VRF.
+    #[serde(default, skip_serializing_if = "is_main")]
+    pub zone: u16,
+}
+
+/// Whether a zone is that of the interfaces in no VRF.
+fn is_main(zone: &u16) -> bool {
+    *zone == 0
 }
 
 /// The frames that belong to an interface.
@@ -85,6 +93,8 @@ struct ReadInterface {
     mac_address: Option<String>,
     arp: ArpMode,
     arp_timeout_ms: Option<u32>,
+    #[serde(default)]
+    zone: u16,
 }
 
 impl<'de> Deserialize<'de> for Interface {
@@ -96,8 +106,8 @@ impl<'de> Deserialize<'de> for Interface {
             (Some(_), Some(_)) => return Err(D::Error::custom("an interface has both a kind and a port")),
             (None, None) => return Err(D::Error::missing_field("kind")),
         };
-        let ReadInterface { row, name, disabled, mtu, mac_address, arp, arp_timeout_ms, .. } = read;
-        Ok(Self { row, name, kind, disabled, mtu, mac_address, arp, arp_timeout_ms })
+        let ReadInterface { row, name, disabled, mtu, mac_address, arp, arp_timeout_ms, zone, .. } = read;
+        Ok(Self { row, name, kind, disabled, mtu, mac_address, arp, arp_timeout_ms, zone })
     }
 }
 

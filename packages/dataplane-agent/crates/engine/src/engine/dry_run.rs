@@ -196,7 +196,9 @@ impl<'a> Described<'a> {
             _ => (0, 0),
         };
         let (protocol, icmp) = (description.protocol, kind.unwrap_or(0));
-        let tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp };
+        let ingress = description.in_interface.and_then(|row| snapshot.interface_of(row));
+        let zone = ingress.map_or(0, |interface| interface.zone);
+        let tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp, zone };
         Ok(Self { description, tuple, family, port, link_dst })
     }
 

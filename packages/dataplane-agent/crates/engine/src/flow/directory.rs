@@ -41,7 +41,8 @@ impl Default for Directory {
 /// Hash of a tuple.
 fn hash(tuple: &Tuple) -> u32 {
     let ports = u32::from(tuple.src_port) << 16 | u32::from(tuple.dst_port);
-    (tuple.src.fold() ^ tuple.dst.fold().rotate_left(13) ^ ports).wrapping_mul(0x9e37_79b1)
+    let zone = u32::from(tuple.zone).rotate_left(7);
+    (tuple.src.fold() ^ tuple.dst.fold().rotate_left(13) ^ ports ^ zone).wrapping_mul(0x9e37_79b1)
 }
 
 impl Directory {
@@ -144,8 +145,15 @@ mod tests {
     #[test]
     fn an_entry_is_found_until_its_owner_removes_it() {
         let directory = Directory::new();
-        let tuple =
-            Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: 3, dst_port: 4, protocol: 6, icmp: 0 };
+        let tuple = Tuple {
+            src: Addr::v4(1),
+            dst: Addr::v4(2),
+            src_port: 3,
+            dst_port: 4,
+            protocol: 6,
+            icmp: 0,
+            zone: 0,
+        };
         assert_eq!(directory.owner(&tuple), None);
         assert_eq!(directory.try_publish(tuple, 1), Ok(()));
         assert_eq!(directory.try_publish(tuple, 1), Ok(()));

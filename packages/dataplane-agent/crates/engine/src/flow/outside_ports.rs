@@ -13,7 +13,7 @@ use tollway_config::dataplane::PortRange;
 use tollway_wire::ipv4::{ICMP, TCP, UDP};
 use tollway_wire::ipv6::ICMPV6;
 
-use crate::packet::tuple::{Addr, Tuple, steer};
+use crate::packet::tuple::{Addr, Tuple, Zone, steer};
 
 /// Maximum number of maps that a worker keeps.
 const MAPS: usize = 64;
@@ -50,10 +50,12 @@ pub fn with_port(reply: Tuple, port: u16) -> Tuple {
     }
 }
 
-/// Scope in which an outside port must be unique: protocol, outside address and peer.
+/// Scope in which an outside port must be unique: protocol, zone, outside address and peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PortSpace {
     protocol: u8,
+    /// That of the interface that the flow leaves by.
+    zone: Zone,
     outside: Addr,
     /// The other side, address and port; `None` where a port serves one inside address and port whatever the
     /// destination (endpoint-independent mapping, RFC 4787 §4.1).
@@ -68,7 +70,8 @@ impl PortSpace {
             ICMP | ICMPV6 => 0,
             _ => return None,
         };
-        Some(Self { protocol: reply.protocol, outside: reply.dst, peer: Some((reply.src, peer_port)) })
+        let peer = Some((reply.src, peer_port));
+        Some(Self { protocol: reply.protocol, zone: reply.zone, outside: reply.dst, peer })
     }
 }
 

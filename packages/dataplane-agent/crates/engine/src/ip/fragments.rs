@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arrayvec::ArrayVec;
 
 use crate::packet::frame::Frame;
-use crate::packet::tuple::Addr;
+use crate::packet::tuple::{Addr, Zone};
 use crate::packet::{Meta, Packet, flag};
 use crate::time::Now;
 
@@ -23,8 +23,8 @@ const ORDER: usize = 65_536;
 /// Maximum number of separate byte ranges of an incomplete datagram.
 const RANGES: usize = 16;
 
-/// Source, destination, identification, and protocol if it is of IPv4 (RFC 791 §3.2, RFC 8200 §4.5).
-pub type DatagramKey = (Addr, Addr, u32, u8);
+/// Source, destination, identification, protocol if it is of IPv4 (RFC 791 §3.2, RFC 8200 §4.5), and zone.
+pub type DatagramKey = (Addr, Addr, u32, u8, Zone);
 
 #[derive(Debug, Clone, Copy)]
 struct FirstFragment {

@@ -38,6 +38,7 @@ mod tests {
             dst_port: 443,
             protocol: 6,
             icmp: 0,
+            zone: 0,
         };
         let [l3, l4] = [MultipathHash::L3, MultipathHash::L4].map(|policy| {
             (0..64).map(|port| flow_hash(policy, &tuple(port))).collect::<std::collections::HashSet<_>>()

@@ -1,13 +1,13 @@
 //! The key of a flow, which lookups in the connection table compare.
 
-use super::tuple::{Addr, Tuple};
+use super::tuple::{Addr, Tuple, Zone};
 
 /// Key that a lookup compares. That of IPv6 does not contain the addresses, which are compared beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowKey {
     /// IPv4: source and destination. IPv6: 0.
     pub(crate) addresses: u64,
-    /// Protocol, family, kind of an ICMP query, and ports. The highest 16 bits are 0.
+    /// Protocol, family, kind of an ICMP query, ports and zone.
     pub(crate) rest: u64,
 }
 
@@ -17,6 +17,8 @@ const V6: u64 = 6 << 8;
 const FAMILY: u64 = 0x0f << 8;
 /// Shift of [`Tuple::icmp`] in [`FlowKey::rest`]: beside the family.
 const ICMP_KIND: u32 = 12;
+/// Shift of [`Tuple::zone`] in [`FlowKey::rest`].
+const ZONE: u32 = 48;
 
 impl FlowKey {
     /// Key of packets with a tuple.
@@ -24,7 +26,7 @@ impl FlowKey {
     pub fn of(tuple: &Tuple) -> Self {
         let kind = u64::from(tuple.icmp & 0x0f) << ICMP_KIND;
         let ports = u64::from(tuple.src_port) << 16 | u64::from(tuple.dst_port) << 32;
-        let rest = u64::from(tuple.protocol) | kind | ports;
+        let rest = u64::from(tuple.protocol) | kind | ports | u64::from(tuple.zone) << ZONE;
         match (tuple.src.as_v4(), tuple.dst.as_v4()) {
             (Some(src), Some(dst)) => Self::v4(src, dst, rest),
             // See Tuple::is_v4.
@@ -39,8 +41,9 @@ impl FlowKey {
 
     /// The key of a TCP or UDP packet over IPv4; addresses in host order, ports as in the header.
     #[inline]
-    pub fn of_v4(src: u32, dst: u32, src_port: u16, dst_port: u16, protocol: u8) -> Self {
-        let rest = u64::from(protocol) | u64::from(src_port) << 16 | u64::from(dst_port) << 32;
+    pub fn of_v4(src: u32, dst: u32, src_port: u16, dst_port: u16, protocol: u8, zone: Zone) -> Self {
+        let ports = u64::from(src_port) << 16 | u64::from(dst_port) << 32;
+        let rest = u64::from(protocol) | ports | u64::from(zone) << ZONE;
         Self::v4(src, dst, rest)
     }
 
@@ -78,6 +81,7 @@ impl FlowKey {
             dst_port: (self.rest >> 32) as u16,
             protocol: self.rest as u8,
             icmp: (self.rest >> ICMP_KIND) as u8 & 0x0f,
+            zone: self.zone(),
         }
     }
 
@@ -91,6 +95,12 @@ impl FlowKey {
     #[inline]
     pub(crate) fn ports(&self) -> (u16, u16) {
         ((self.rest >> 16) as u16, (self.rest >> 32) as u16)
+    }
+
+    /// Zone of the packets.
+    #[inline]
+    pub(crate) fn zone(&self) -> Zone {
+        (self.rest >> ZONE) as Zone
     }
 
     /// IP protocol number.
@@ -117,4 +127,31 @@ impl FlowKey {
 pub(crate) const fn mix(a: u64, b: u64) -> u64 {
     let product = (a as u128).wrapping_mul(b as u128);
     product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tollway_testkit::cases(256)))]
+        #[test]
+        fn a_key_has_everything_of_its_tuple(
+            ((src, dst), (src_port, dst_port)) in any::<((u32, u32), (u16, u16))>(),
+            (protocol, zone) in any::<(u8, Zone)>(),
+            icmp in 0u8..16,
+        ) {
+            let (src, dst) = (Addr::v4(src), Addr::v4(dst));
+            let tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp, zone };
+            prop_assert_eq!(FlowKey::of(&tuple).tuple(), tuple);
+            let v6 = Tuple { src: Addr(1), dst: Addr(2), ..tuple };
+            let key = FlowKey::of(&v6).tuple();
+            prop_assert_eq!(Tuple { src: v6.src, dst: v6.dst, ..key }, v6);
+            let plain = Tuple { icmp: 0, ..tuple };
+            let ends = (src.as_v4().unwrap(), dst.as_v4().unwrap());
+            prop_assert_eq!(FlowKey::of_v4(ends.0, ends.1, src_port, dst_port, protocol, zone), FlowKey::of(&plain));
+        }
+    }
 }

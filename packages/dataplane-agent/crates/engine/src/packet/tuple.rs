@@ -63,7 +63,14 @@ pub struct Tuple {
     /// For ICMP: [`icmp_kind`] or [`icmpv6_kind`] of its messages, so that two hosts can query each other, with several kinds of query,
     /// with the same identifier. 0 for every other protocol.
     pub icmp: u8,
+    /// Zone of the interface that receives its packets.
+    pub zone: Zone,
 }
+
+/// Number of a zone: interfaces within which an address means one station, those of a VRF. 0 is the zone of all interfaces
+/// that are in no VRF. Flows of different zones are different ones even if their addresses and ports are the same
+/// (as with the connection tracking zones of Linux, nf_conntrack_zone).
+pub type Zone = u16;
 
 impl Tuple {
     /// Whether both addresses are of IPv4.
@@ -72,7 +79,7 @@ impl Tuple {
         self.src.as_v4().is_some() && self.dst.as_v4().is_some()
     }
 
-    /// The tuple of the packets that answer this one.
+    /// The tuple of the packets that answer this one, if they come by the same zone.
     #[inline(always)]
     pub const fn reversed(self) -> Self {
         Self {
@@ -82,6 +89,7 @@ impl Tuple {
             dst_port: self.src_port,
             protocol: self.protocol,
             icmp: if matches!(self.protocol, ICMP | ICMPV6) { self.icmp ^ ICMP_ANSWER } else { 0 },
+            zone: self.zone,
         }
     }
 }

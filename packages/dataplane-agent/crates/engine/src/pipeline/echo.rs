@@ -4,9 +4,10 @@ use tollway_wire::{checksum, ethernet, field, icmp, ipv4};
 
 use crate::ip::options::{self, OptionEntry};
 use crate::packet::frame::Frame;
+use crate::packet::tuple::Tuple;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, Packet, flag};
-use crate::pipeline::icmp::{TTL, row_of_ingress};
+use crate::pipeline::icmp::{TTL, row_of_ingress, zone_of_ingress};
 use crate::pipeline::ipv6_icmp;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -71,6 +72,7 @@ fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16, utc_ns: i64) -> boo
 /// Meta of an echo reply made from a request with this metadata.
 pub(crate) fn echo_meta(snapshot: &Snapshot, request: &Meta) -> Meta {
     Meta {
+        tuple: Tuple { zone: zone_of_ingress(snapshot, request), ..Tuple::default() },
         tap: row_of_ingress(snapshot, request),
         hook: Hook::Output,
         origin: Origin::Generated,

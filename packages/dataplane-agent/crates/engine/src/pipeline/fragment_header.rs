@@ -24,5 +24,5 @@ pub(crate) fn fragment_of(meta: &Meta, head: &[u8]) -> Option<(DatagramKey, Frag
     };
     // The fragments of a datagram of IPv6 may name different headers behind theirs (RFC 8200 §4.5).
     let protocol = if meta.is_ipv6() { 0 } else { meta.tuple.protocol };
-    Some(((src, dst, ident, protocol), FragmentRange { offset, len, more }))
+    Some(((src, dst, ident, protocol, meta.tuple.zone), FragmentRange { offset, len, more }))
 }

@@ -7,7 +7,7 @@ use crate::flow::nat::NatTarget;
 use crate::ids::{PortId, QueueRef, QueueRefKind};
 use crate::packet::frame::VnetState;
 use crate::packet::slow_reason::SlowReason;
-use crate::packet::tuple::{Addr, Tuple};
+use crate::packet::tuple::{Addr, Tuple, Zone};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::qos::queues::queue_path::RemainingPath;
@@ -217,6 +217,7 @@ pub struct HandoverMeta {
     l4: u16,
     l4_len: u16,
     sequence: u32,
+    zone: Zone,
     protocol: u8,
     icmp: u8,
     tcp_flags_or_icmp_type: u8,
@@ -234,7 +235,7 @@ impl HandoverMeta {
     /// Copies the fields that were read from the headers of a packet.
     #[inline]
     pub(super) fn new(meta: &Meta, purpose: HandoverPurpose) -> Self {
-        let Tuple { src, dst, src_port, dst_port, protocol, icmp } = meta.tuple;
+        let Tuple { src, dst, src_port, dst_port, protocol, icmp, zone } = meta.tuple;
         Self {
             addresses: (src.as_v4().unwrap_or(0), dst.as_v4().unwrap_or(0)),
             ports: (src_port, dst_port),
@@ -249,6 +250,7 @@ impl HandoverMeta {
             l4: meta.l4,
             l4_len: meta.l4_len,
             sequence: meta.sequence,
+            zone,
             protocol,
             icmp,
             tcp_flags_or_icmp_type: meta.tcp_flags_or_icmp_type,
@@ -266,7 +268,7 @@ impl HandoverMeta {
     pub(crate) fn tuple(&self) -> Tuple {
         let ((src, dst), (src_port, dst_port)) = (self.addresses, self.ports);
         let (src, dst) = (Addr::v4(src), Addr::v4(dst));
-        Tuple { src, dst, src_port, dst_port, protocol: self.protocol, icmp: self.icmp }
+        Tuple { src, dst, src_port, dst_port, protocol: self.protocol, icmp: self.icmp, zone: self.zone }
     }
 
     /// The metadata that the packet had after the stage `fragment`; `head` is the front of its frame.

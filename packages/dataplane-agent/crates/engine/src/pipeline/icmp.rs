@@ -4,6 +4,7 @@ use tollway_config::dataplane::{ConnectionState, RejectWith, RowId};
 use tollway_wire::{ethernet, icmp, icmpv6, ipv4};
 
 use crate::packet::frame::{Frame, FrameSource};
+use crate::packet::tuple::{Tuple, Zone};
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::ipv6_icmp::{self, Icmpv6Error};
@@ -156,9 +157,11 @@ pub(crate) fn may_send<F>(snapshot: &Snapshot, state: &WorkerState<F>, icmp_type
     !limited || state.shared.icmp_errors.may_send(target, settings.icmp_rate_limit_ms, state.now)
 }
 
-/// Metadata of an answer: it belongs to the connection of the packet that it answers, in the reverse direction.
-pub(super) fn answer_meta(meta: &Meta) -> Meta {
+/// Metadata of an answer: it belongs to the connection of the packet that it answers, in the reverse direction, and goes
+/// back to the zone from which that came.
+pub(super) fn answer_meta(snapshot: &Snapshot, meta: &Meta) -> Meta {
     Meta {
+        tuple: Tuple { zone: zone_of_ingress(snapshot, meta), ..Tuple::default() },
         conn: meta.conn,
         direction: meta.direction.reverse(),
         state: ConnectionState::Related,
@@ -196,13 +199,20 @@ pub(crate) fn send_error<F: Frame, S: FrameSource<F>>(
 
 /// [`answer_meta`] for a packet of IPv6: addresses of a link are those of its in-interface.
 pub(super) fn ipv6_answer_meta(snapshot: &Snapshot, meta: &Meta) -> Meta {
-    Meta { tap: row_of_ingress(snapshot, meta), ..answer_meta(meta) }
+    Meta { tap: row_of_ingress(snapshot, meta), ..answer_meta(snapshot, meta) }
 }
 
 /// Row of the interface that a packet came in on; 0 for none.
 pub(crate) fn row_of_ingress(snapshot: &Snapshot, meta: &Meta) -> RowId {
     let row = snapshot.interface(meta.in_interface).map(|interface| interface.row);
     row.unwrap_or(meta.tap)
+}
+
+/// Zone of the interface that a packet came in on. [`Meta::tuple`] has another one if the packet is a reply to one from
+/// there.
+pub(crate) fn zone_of_ingress(snapshot: &Snapshot, meta: &Meta) -> Zone {
+    let ingress = snapshot.interface(meta.in_interface).or_else(|| snapshot.interface_of(meta.tap));
+    ingress.map_or(meta.tuple.zone, |interface| interface.zone)
 }
 
 /// The frame of an ICMP error about a packet with this front.
@@ -243,5 +253,5 @@ fn build_error<F: Frame, S: FrameSource<F>>(
     let message = ip.get_mut(ipv4::HEADER..len)?;
     message.get_mut(icmp::HEADER..)?.copy_from_slice(quote);
     icmp::Repr { icmp_type: error.icmp_type, code: error.code, rest: error.rest }.emit(message);
-    Some((frame, answer_meta(meta)))
+    Some((frame, answer_meta(snapshot, meta)))
 }

@@ -9,7 +9,7 @@ use crate::flow::conntrack::Status;
 use crate::flow::nat::{BindContext, Manip, NatTarget, SourceBinding, bind_destination, bind_source};
 use crate::ids::{ConnRef, Direction, QueueRef};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
-use crate::packet::tuple::{Addr, Tuple};
+use crate::packet::tuple::{Addr, Tuple, Zone};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, Packet, flag};
 use crate::pipeline::handover::{FlowHandover, FlowHandovers};
@@ -187,7 +187,8 @@ fn decide_source<F: Frame>(
         Some(flow) => target = flow.target.map(NatTarget::from),
         None => ask_srcnat(snapshot, state, packet, &mut target)?,
     }
-    match bind_source_of(state, reference, target.as_ref(), flow.is_some())? {
+    let zone = zone_of_egress(snapshot, &packet.meta);
+    match bind_source_of(state, reference, target.as_ref(), zone, flow.is_some())? {
         SourceBinding::Earlier | SourceBinding::Fresh => Ok(true),
         SourceBinding::OtherWorker(worker) => {
             let meta = &mut packet.meta;
@@ -207,6 +208,12 @@ fn decide_source<F: Frame>(
 /// Whether the packet leaves by an interface, that is, is neither for the router nor an ICMP error.
 fn has_out_interface(meta: &Meta) -> bool {
     !matches!(meta.hook, Hook::Input) && !meta.is(flag::TO_ROUTER | flag::ICMP_ERROR)
+}
+
+/// Zone of the interface that a packet leaves by; that of the packet itself if it is for the router.
+fn zone_of_egress(snapshot: &Snapshot, meta: &Meta) -> Zone {
+    let out = snapshot.interface(meta.out_interface).filter(|_| !meta.is(flag::TO_ROUTER));
+    out.map_or(meta.tuple.zone, |out| out.zone)
 }
 
 /// Address of the router on an interface for packets to or from a peer; of IPv6 one that may be used.
@@ -250,6 +257,7 @@ fn bind_source_of<F>(
     state: &mut WorkerState<F>,
     reference: ConnRef,
     target: Option<&NatTarget>,
+    zone: Zone,
     moved: bool,
 ) -> Result<SourceBinding, DropReason> {
     let random = state.random();
@@ -260,7 +268,7 @@ fn bind_source_of<F>(
     let moved_away =
         |tuple: &Tuple| workers > 1 && directory.owner(tuple).is_some_and(|owner| owner != worker);
     let free_ports = Some(&*shared.free_ports);
-    let context = BindContext { random, moved_away: &moved_away, free_ports, moved, dry_run };
+    let context = BindContext { random, zone, moved_away: &moved_away, free_ports, moved, dry_run };
     bind_source(table, reference, target, &context).map_err(|_| DropReason::NatExhausted)
 }
 

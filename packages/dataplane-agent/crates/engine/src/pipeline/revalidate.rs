@@ -34,7 +34,8 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     // The addresses for which the rules were evaluated: mangle's prerouting sees the received destination, the other
     // chains the translated one. The source is translated after all rules.
     let came = meta.tuple.dst;
-    let mut routed = meta.tuple;
+    let zone = state.table.original_zone_at(meta.entry);
+    let mut routed = Tuple { zone, ..meta.tuple };
     if cached.has(action_flag::NAT_DST) {
         let Some(target) = translated(state, meta) else { return false };
         (routed.dst, routed.dst_port) = (target.dst, target.dst_port);

@@ -144,7 +144,7 @@ mod tests {
             head[54..56].copy_from_slice(&src_port.to_be_bytes());
             head[56..58].copy_from_slice(&dst_port.to_be_bytes());
             let (src, dst) = (Addr(src), Addr(dst));
-            let expected = steer(&Tuple { src, dst, src_port, dst_port, protocol, icmp: 0 }, workers);
+            let expected = steer(&Tuple { src, dst, src_port, dst_port, protocol, icmp: 0, zone: 0 }, workers);
             prop_assert_eq!(owner(&head, workers), Some(expected));
             let tagged = [&head[..12], &[0x81, 0, 0, 5], &head[12..]].concat();
             prop_assert_eq!(owner(&tagged, workers), Some(expected));
@@ -175,7 +175,7 @@ mod tests {
             head[34..36].copy_from_slice(&src_port.to_be_bytes());
             head[36..38].copy_from_slice(&dst_port.to_be_bytes());
             let (src, dst) = (Addr::v4(src), Addr::v4(dst));
-            let expected = steer(&Tuple { src, dst, src_port, dst_port, protocol, icmp: 0 }, workers);
+            let expected = steer(&Tuple { src, dst, src_port, dst_port, protocol, icmp: 0, zone: 0 }, workers);
             prop_assert_eq!(owner(&head, workers), Some(expected));
             for (at, value) in [(12, 6), (13, 6), (14, 0x46), (20, 0x20), (21, 1), (23, 1)] {
                 let mut other = head;

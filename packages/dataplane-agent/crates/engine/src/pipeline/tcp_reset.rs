@@ -73,7 +73,7 @@ fn over_ipv4<F: Frame, S: FrameSource<F>>(
     }
     .emit(ip);
     header.emit(ip.get_mut(ipv4::HEADER..len)?, offender.dst, offender.src);
-    Some((frame, answer_meta(meta)))
+    Some((frame, answer_meta(snapshot, meta)))
 }
 
 fn over_ipv6<F: Frame, S: FrameSource<F>>(

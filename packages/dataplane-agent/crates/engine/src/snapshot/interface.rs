@@ -12,7 +12,7 @@ use crate::ids::{LinkId, NO_INTERFACE, NO_LINK, PortId};
 use crate::interface::InterfaceMap;
 use crate::ip::mask;
 use crate::ip::neighbor::StaticNeighbor;
-use crate::packet::tuple::Addr;
+use crate::packet::tuple::{Addr, Zone};
 
 /// Properties of a port that are not part of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub struct Interface {
     pub enabled: bool,
     /// Enabled, with a port that has carrier.
     pub up: bool,
+    /// Zone of the packets that it receives and sends.
+    pub zone: Zone,
     /// Own addresses with their prefix lengths, in configured order.
     pub addresses: Vec<(u32, u8)>,
     /// Connected networks: first address and prefix length.
@@ -87,6 +89,8 @@ pub struct Port {
     pub interface: u16,
     /// L3 MTU of its interface.
     pub mtu: u16,
+    /// Zone of its interface.
+    pub zone: Zone,
     /// It has an interface that is not disabled, and so have the links below.
     pub enabled: bool,
     /// Enabled, with carrier.
@@ -167,6 +171,7 @@ pub(super) fn build_interfaces(
             reachable_ms: interface.arp_timeout_ms.unwrap_or(config.settings.arp_timeout_ms),
             enabled: !interface.disabled,
             up: !interface.disabled && facts.is_some_and(|facts| facts.running),
+            zone: interface.zone,
             addresses: Vec::new(),
             networks: Vec::new(),
             published: Vec::new(),
@@ -302,15 +307,15 @@ pub(super) fn build_static_neighbors(
 
 /// The links, each with its interface. Numbers that no interface has are links without one.
 fn build_links(facts: &[PortFacts], end: LinkId, interfaces: &[Interface]) -> Vec<Port> {
-    let without = Port { mac: [0; 6], interface: NO_INTERFACE, mtu: 0, enabled: false, up: false };
+    let without = Port { mac: [0; 6], interface: NO_INTERFACE, mtu: 0, zone: 0, enabled: false, up: false };
     let mut links = vec![without; usize::from(end)];
     for (link, facts) in links.iter_mut().zip(facts) {
         link.mac = facts.mac;
     }
     for (index, interface) in (0..).zip(interfaces) {
         if let Some(link) = interface.port.and_then(|link| links.get_mut(usize::from(link))) {
-            let &Interface { mac, mtu, enabled, up, .. } = interface;
-            *link = Port { mac, interface: index, mtu, enabled, up };
+            let &Interface { mac, mtu, zone, enabled, up, .. } = interface;
+            *link = Port { mac, interface: index, mtu, zone, enabled, up };
         }
     }
     links

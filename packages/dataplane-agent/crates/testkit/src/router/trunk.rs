@@ -26,6 +26,7 @@ pub(crate) fn make(config: &mut DataplaneConfig) {
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
+        zone: 0,
     };
     for (port, interface) in (0..).zip(&mut config.interfaces) {
         let (parent, service_tag) = [(TRUNK, false), (SERVICE, false), (TRUNK, true)][usize::from(port % 3)];

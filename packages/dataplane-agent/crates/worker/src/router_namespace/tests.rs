@@ -12,6 +12,7 @@ fn config() -> DataplaneConfig {
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
+        zone: 0,
     };
     let address = |interface: RowId, address: [u8; 4], prefix_len: u8, network: [u8; 4]| InterfaceAddress {
         row: 100 + interface,

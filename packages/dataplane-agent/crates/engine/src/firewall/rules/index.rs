@@ -389,6 +389,7 @@ mod tests {
                     dst_port,
                     protocol,
                     icmp: 0,
+                    zone: 0,
                 },
                 state: ConnectionState::New,
                 ..PacketView::default()

@@ -27,6 +27,7 @@ pub(super) fn interfaces() -> InterfaceMap {
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
+        zone: 0,
     };
     InterfaceMap::new(&[interface(1), interface(2), interface(3)]).unwrap()
 }
@@ -110,6 +111,7 @@ pub(super) fn view() -> PacketView {
             dst_port: 80,
             protocol: 6,
             icmp: 0,
+            zone: 0,
         },
         tcp_flags: 2,
         icmp_type: 0,
@@ -490,6 +492,7 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
             dst_port,
             protocol,
             icmp: 0,
+            zone: 0,
         },
     );
     let marks = (0u32..3, 0u32..3, 0u8..3, proptest::bool::weighted(0.1));

@@ -6,7 +6,7 @@ use super::{ICMP, ICMPV6, TCP, UDP};
 use crate::flow::conntrack::{ConnectionTable, Tuples};
 use crate::flow::outside_ports::{self, PortSpace, SharedFreePorts, with_port};
 use crate::ids::ConnRef;
-use crate::packet::tuple::{Addr, Tuple, steer};
+use crate::packet::tuple::{Addr, Tuple, Zone, steer};
 
 /// The translation that a NAT rule asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,6 +40,8 @@ impl NatTarget {
 pub struct BindContext<'a> {
     /// A random number.
     pub random: u32,
+    /// Zone of the interface that the packet leaves by, which its replies will come by.
+    pub zone: Zone,
     /// Whether a flow with this tuple, whose packets are steered to this worker, has moved to another one.
     pub moved_away: &'a dyn Fn(&Tuple) -> bool,
     /// Free ports of other workers. `None` if the flow cannot move: then this worker may allocate every port.
@@ -144,7 +146,7 @@ pub fn bind_source(
     }
     let conn = table.tuples(reference).ok_or(BindError::Gone)?;
     let original = conn.original;
-    let mut base = conn.reply;
+    let mut base = Tuple { zone: context.zone, ..conn.reply };
     if let Some(address) = target.and_then(|target| target.address(original.src, original.src)) {
         base.dst = address;
     }

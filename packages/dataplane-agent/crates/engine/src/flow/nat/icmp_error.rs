@@ -12,7 +12,7 @@ use super::rewrite::Manip;
 use super::{ICMP, TCP, UDP, checksum_offset};
 use crate::flow::conntrack::Tuples;
 use crate::ids::Direction;
-use crate::packet::tuple::{Addr, Tuple, icmp_kind};
+use crate::packet::tuple::{Addr, Tuple, Zone, icmp_kind};
 
 /// Offsets from the start of the outer IPv4 header.
 struct QuoteLayout {
@@ -39,11 +39,11 @@ fn layout(l3: &[u8]) -> Option<QuoteLayout> {
     Some(QuoteLayout { icmp: header, embedded, l4, protocol: quoted.protocol() })
 }
 
-/// The tuple of the packet that an ICMP error of either family quotes, as quoted; `None` when the bytes are not an ICMP
+/// The tuple of the packet that an ICMP error of either family quotes, as quoted, in the zone that the error came by; `None` when the bytes are not an ICMP
 /// error, or the quote does not identify a flow.
-pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
+pub fn embedded_tuple(l3: &[u8], zone: Zone) -> Option<Tuple> {
     if field::get8(l3, 0) >> 4 == 6 {
-        return icmpv6_error::embedded_tuple(l3);
+        return icmpv6_error::embedded_tuple(l3, zone);
     }
     let QuoteLayout { embedded, l4, protocol, .. } = layout(l3)?;
     let l4 = l4?;
@@ -67,6 +67,7 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
         dst_port,
         protocol,
         icmp: kind,
+        zone,
     })
 }
 

@@ -9,7 +9,7 @@ use super::rewrite::Manip;
 use super::{TCP, UDP, ipv6_checksum_offset};
 use crate::flow::conntrack::Tuples;
 use crate::ids::Direction;
-use crate::packet::tuple::{Addr, Tuple, icmpv6_kind};
+use crate::packet::tuple::{Addr, Tuple, Zone, icmpv6_kind};
 
 /// Offsets from the start of the outer IPv6 header.
 struct QuoteLayout {
@@ -40,7 +40,7 @@ fn layout(l3: &[u8]) -> Option<QuoteLayout> {
 
 /// The tuple of the packet that an ICMPv6 error quotes, as quoted; `None` when the bytes are not an ICMPv6 error, or the
 /// quote does not identify a flow. `l3` begins with the IPv6 header of the error.
-pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
+pub fn embedded_tuple(l3: &[u8], zone: Zone) -> Option<Tuple> {
     let QuoteLayout { embedded, l4, protocol, .. } = layout(l3)?;
     let (quoted, l4) = (l3.get(embedded..)?, l3.get(l4?..)?);
     let header = ipv6::Packet::new_checked(quoted).ok()?;
@@ -53,7 +53,7 @@ pub fn embedded_tuple(l3: &[u8]) -> Option<Tuple> {
         _ => (0, 0, 0),
     };
     let (src, dst) = (Addr(header.src_addr()), Addr(header.dst_addr()));
-    Some(Tuple { src, dst, src_port, dst_port, protocol, icmp })
+    Some(Tuple { src, dst, src_port, dst_port, protocol, icmp, zone })
 }
 
 /// Translates one half (`manip`) of an ICMPv6 error that travels in `direction` of a connection. The quoted packet may be

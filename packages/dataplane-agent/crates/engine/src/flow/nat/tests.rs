@@ -24,11 +24,11 @@ fn free(_: &Tuple) -> bool {
 }
 
 fn context(random: u32) -> BindContext<'static> {
-    BindContext { random, moved_away: &free, free_ports: None, moved: false, dry_run: false }
+    BindContext { random, zone: 0, moved_away: &free, free_ports: None, moved: false, dry_run: false }
 }
 
 fn tuple(protocol: u8, src: u32, src_port: u16, dst: u32, dst_port: u16) -> Tuple {
-    Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol, icmp: 0 }
+    Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol, icmp: 0, zone: 0 }
 }
 
 fn masquerade() -> NatTarget {
@@ -94,6 +94,22 @@ fn masquerade_keeps_the_port_and_a_clash_gets_another() {
     assert!(table.is_purging());
     assert_eq!(table.purge_masqueraded(1, |row, _| row == 7), 1);
     assert!(table.is_empty());
+}
+
+#[test]
+fn a_port_is_taken_only_in_the_zone_of_the_flow_that_has_it() {
+    let mut table = ConnectionTable::new(0, 1, 100, 1);
+    let ports = [(1, 0), (2, 0), (3, 9)].map(|(zone, egress)| {
+        let conn = open(&mut table, &Tuple { zone, ..tuple(TCP, LAN, 5000, SERVER, 80) });
+        bind_destination(&mut table, conn, None, 0).unwrap();
+        let context = BindContext { zone: egress, ..context(5) };
+        bind_source(&mut table, conn, Some(&masquerade()), &context).unwrap();
+        table.confirm(conn).unwrap();
+        let reply = table.get(conn).unwrap().reply;
+        assert_eq!((reply.zone, table.original_zone(conn)), (egress, zone));
+        reply.dst_port
+    });
+    assert!(ports[0] == 5000 && ports[1] != 5000 && ports[2] == 5000, "{ports:?}");
 }
 
 #[test]
@@ -173,8 +189,14 @@ fn privileged_ports_stay_privileged_and_other_workers_are_asked() {
     let mut table = ConnectionTable::new(0, 1, 100, 1);
     let taken = |reply: &Tuple| reply.dst_port == 123;
     let conn = open(&mut table, &tuple(UDP, LAN, 123, SERVER, 123));
-    let context =
-        BindContext { random: 40_000, moved_away: &taken, free_ports: None, moved: false, dry_run: false };
+    let context = BindContext {
+        random: 40_000,
+        zone: 0,
+        moved_away: &taken,
+        free_ports: None,
+        moved: false,
+        dry_run: false,
+    };
     bind_source(&mut table, conn, Some(&masquerade()), &context).unwrap();
     let port = table.get(conn).unwrap().reply.dst_port;
     assert!(port != 123 && port < 512);
@@ -431,8 +453,8 @@ proptest! {
             bytes
         };
         let mut bytes = error(&from, &from.reversed());
-        prop_assert_eq!(icmp_error::embedded_tuple(&bytes), Some(from.reversed()));
-        let (found, way) = table.related(&icmp_error::embedded_tuple(&bytes).unwrap()).unwrap();
+        prop_assert_eq!(icmp_error::embedded_tuple(&bytes, 0), Some(from.reversed()));
+        let (found, way) = table.related(&icmp_error::embedded_tuple(&bytes, 0).unwrap()).unwrap();
         prop_assert_eq!((table.get(found).unwrap().id, way), (conn.id, direction));
         prop_assert!(icmp_error::translate(&mut bytes, &conn.tuples(), direction, Manip::Destination));
         prop_assert!(icmp_error::translate(&mut bytes, &conn.tuples(), direction, Manip::Source));
@@ -454,7 +476,7 @@ proptest! {
             bytes[20] = 3;
             bytes[28] = 0x45;
         }
-        let _ = icmp_error::embedded_tuple(&bytes);
+        let _ = icmp_error::embedded_tuple(&bytes, 0);
         for manip in [Manip::Destination, Manip::Source] {
             icmp_error::translate(&mut bytes, &conn.tuples(), Direction::Original, manip);
             Rewrite::of(&conn.tuples(), Direction::Reply, manip).apply(&mut bytes, false);

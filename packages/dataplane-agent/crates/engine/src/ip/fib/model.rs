@@ -25,6 +25,7 @@ fn interface(row: RowId) -> Interface {
         mac_address: None,
         arp: ArpMode::Enabled,
         arp_timeout_ms: None,
+        zone: 0,
     }
 }
 

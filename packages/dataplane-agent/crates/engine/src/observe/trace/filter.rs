@@ -83,7 +83,7 @@ mod tests {
 
     fn tuple(src: [u8; 4], src_port: u16, dst: [u8; 4], dst_port: u16) -> Tuple {
         let addr = |bytes: [u8; 4]| Addr::v4(u32::from_be_bytes(bytes));
-        Tuple { src: addr(src), dst: addr(dst), src_port, dst_port, protocol: 6, icmp: 0 }
+        Tuple { src: addr(src), dst: addr(dst), src_port, dst_port, protocol: 6, icmp: 0, zone: 0 }
     }
 
     fn prefix(address: [u8; 4], prefix_len: u8) -> Option<Prefix> {

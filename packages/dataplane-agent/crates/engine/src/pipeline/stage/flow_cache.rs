@@ -526,7 +526,7 @@ fn keep_or_hand_over<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F
     let tuple = if meta.is(flag::ICMP_ERROR) {
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
         let l3 = head.get(usize::from(meta.l3)..).unwrap_or_default();
-        match embedded_tuple(l3) {
+        match embedded_tuple(l3, meta.tuple.zone) {
             Some(embedded) => embedded.reversed(),
             None => meta.tuple,
         }

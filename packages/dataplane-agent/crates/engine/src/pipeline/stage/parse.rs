@@ -169,9 +169,10 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, received: &mut [Count], packet: &m
     }
     meta.in_interface = port.interface;
     meta.flags |= dont_fragment | flag::L4_HEADER;
-    meta.key = FlowKey::of_v4(src, dst, src_port, dst_port, protocol);
+    let zone = port.zone;
+    meta.key = FlowKey::of_v4(src, dst, src_port, dst_port, protocol, zone);
     let (src, dst) = (Addr::v4(src), Addr::v4(dst));
-    meta.tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp: 0 };
+    meta.tuple = Tuple { src, dst, src_port, dst_port, protocol, icmp: 0, zone };
     (meta.ttl, meta.tcp_flags_or_icmp_type) = (ttl, if tcp { flags } else { 0 });
     (meta.l3, meta.l4) = (ethernet::HEADER as u16, (ethernet::HEADER + ipv4::HEADER) as u16);
     (meta.l3_len, meta.l4_len) = (total as u32, l4_len as u16);
@@ -224,6 +225,7 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
         let port =
             snapshot.port(meta.in_port).filter(|port| port.enabled).ok_or(DropReason::InterfaceDisabled)?;
         meta.in_interface = port.interface;
+        meta.tuple.zone = port.zone;
         let link: &[u8; ethernet::HEADER] = head.first_chunk().ok_or(DropReason::Runt)?;
         let dst = field::mac(link, 0);
         if dst != port.mac {
@@ -241,6 +243,9 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
             ethernet::IPV6 => return ipv6::parse(snapshot, packet),
             _ => return Err(DropReason::UnknownEthertype),
         }
+    }
+    if meta.origin == Origin::LocalService {
+        meta.tuple.zone = snapshot.interface_of(meta.tap).map_or(0, |interface| interface.zone);
     }
     let start = ethernet::HEADER;
     if meta.origin != Origin::Port && head.get(start).is_some_and(|first| first >> 4 == 6) {
@@ -285,7 +290,8 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
         meta.flags |= flag::DONT_FRAGMENT;
     }
     let protocol = ip[9];
-    meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), protocol, ..Tuple::default() };
+    let zone = meta.tuple.zone;
+    meta.tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), protocol, zone, ..Tuple::default() };
     let offset = usize::from(fragment & ipv4::OFFSET_MASK) * 8;
     if fragment & ipv4::FRAGMENTED != 0 {
         meta.flags |= flag::FRAGMENT | flag::SLOW;
@@ -319,7 +325,7 @@ fn refuse(meta: &mut Meta, (head, len): (&[u8], usize), reason: DropReason) -> D
     meta.l3_len = total.min(len.saturating_sub(ethernet::HEADER)) as u32;
     let protocol = ip[ipv4::offset::PROTOCOL];
     let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| Addr::v4(field::get32(ip, at)));
-    meta.tuple = Tuple { src, dst, protocol, ..Tuple::default() };
+    meta.tuple = Tuple { src, dst, protocol, zone: meta.tuple.zone, ..Tuple::default() };
     let l4 = ethernet::HEADER + usize::from(ip[0] & 15) * 4;
     let ports: Option<&[u8; 4]> = head.get(l4..).and_then(|rest| rest.first_chunk());
     if let (Some(ports), ipv4::TCP | ipv4::UDP) = (ports, protocol) {

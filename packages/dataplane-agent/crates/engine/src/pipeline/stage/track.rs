@@ -6,7 +6,7 @@ use tollway_wire::{icmpv6, ipv4, ipv6};
 use crate::flow::conntrack::tcp::Order;
 use crate::flow::conntrack::{Flow, InvalidReason, Tracked, Transport};
 use crate::flow::nat::icmp_error::embedded_tuple;
-use crate::ids::NO_ENTRY;
+use crate::ids::{Direction, NO_ENTRY};
 use crate::ip::fib::{Lookup, Lookup6};
 use crate::ip::is_group;
 use crate::packet::frame::{Frame, FrameSource};
@@ -60,6 +60,10 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         note_order(state, &mut packet.meta, tracked.order);
         let meta = &mut packet.meta;
         (meta.state, meta.conn, meta.direction) = (tracked.state, tracked.conn, tracked.direction);
+        if let Some(reference) = tracked.conn.filter(|_| tracked.direction == Direction::Reply) {
+            // Replies go back to where the connection came from, by the routes of that zone.
+            meta.tuple.zone = state.table.original_zone(reference);
+        }
         if tracked.state != ConnectionState::Related
             && let Some(reference) = tracked.conn
         {
@@ -120,7 +124,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
         return None;
     }
     if meta.is(flag::ICMP_ERROR) {
-        let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?)?;
+        let embedded = embedded_tuple(head.get(usize::from(meta.l3)..)?, meta.tuple.zone)?;
         // The error must be addressed to the sender of the packet that it quotes. Otherwise a host could quote its own
         // flow to reach others.
         if embedded.src != meta.tuple.dst {

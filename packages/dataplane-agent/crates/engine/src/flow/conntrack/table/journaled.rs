@@ -127,7 +127,7 @@ mod tests {
     use tollway_config::dataplane::{ConnectionState, Tracking};
 
     fn tuple(src: u32, dst: u32, src_port: u16, dst_port: u16) -> Tuple {
-        Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol: 6, icmp: 0 }
+        Tuple { src: Addr::v4(src), dst: Addr::v4(dst), src_port, dst_port, protocol: 6, icmp: 0, zone: 0 }
     }
 
     fn saved() -> Translated {

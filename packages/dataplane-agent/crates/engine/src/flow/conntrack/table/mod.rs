@@ -34,7 +34,7 @@ use crate::flow::conntrack::validity::{Validities, Validity};
 use crate::flow::outside_ports::FreePortMaps;
 use crate::ids::{ConnRef, Direction, EntryIndex};
 use crate::packet::key::FlowKey;
-use crate::packet::tuple::{Addr, Tuple};
+use crate::packet::tuple::{Addr, Tuple, Zone};
 use crate::time::wheel::Wheel;
 
 /// Resolution of the expiry timers, ns.
@@ -325,6 +325,19 @@ impl ConnectionTable {
     pub(crate) fn keys(&self, reference: ConnRef, direction: Direction) -> Option<(&FlowKey, &FlowKey)> {
         self.slot(reference)?;
         self.keys_at(Self::index(reference.slot, direction))
+    }
+
+    /// Zone of the packets of the original direction of a reference's connection, by whose routes both directions go; 0
+    /// if it is gone.
+    #[inline]
+    pub(crate) fn original_zone(&self, reference: ConnRef) -> Zone {
+        self.original_zone_at(Self::index(reference.slot, Direction::Original))
+    }
+
+    /// [`Self::original_zone`] of the connection of an entry.
+    #[inline]
+    pub(crate) fn original_zone_at(&self, index: EntryIndex) -> Zone {
+        self.entries.get(index & !1).map_or(0, |entry| entry.key().zone())
     }
 
     /// Tuple of the packets of a direction of a reference's connection, as they arrive and as they leave; `None` when

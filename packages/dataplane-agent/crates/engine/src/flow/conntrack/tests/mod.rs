@@ -26,6 +26,7 @@ fn tuple(protocol: u8, src: u32, src_port: u16) -> Tuple {
         dst_port: 443,
         protocol,
         icmp: 0,
+        zone: 0,
     }
 }
 
@@ -37,6 +38,7 @@ fn v6(src: u128) -> Tuple {
         dst_port: 2,
         protocol: 17,
         icmp: 0,
+        zone: 0,
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Re
     meta.l3_len = total as u32;
     meta.flags |= flag::IPV6;
     // Of packets that are dropped from here on, traces know the addresses.
-    meta.tuple = Tuple { src: Addr(src), dst: Addr(dst), protocol, ..Tuple::default() };
+    let zone = meta.tuple.zone;
+    meta.tuple = Tuple { src: Addr(src), dst: Addr(dst), protocol, zone, ..Tuple::default() };
     check_addresses(meta, src, dst)?;
     let walked = walk(ip, total).map_err(|refusal| match refusal {
         Refusal::Truncated => DropReason::BadIpHeader,
@@ -107,7 +108,7 @@ pub(super) fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>)
         return false;
     }
     meta.in_interface = port.interface;
-    meta.tuple = Tuple { src: Addr(src), dst: Addr(dst), protocol, ..Tuple::default() };
+    meta.tuple = Tuple { src: Addr(src), dst: Addr(dst), protocol, zone: port.zone, ..Tuple::default() };
     (meta.ttl, meta.l3, meta.l4) = (hop_limit, ethernet::HEADER as u16, PLAIN as u16);
     meta.l3_len = total as u32;
     let payload = total - ipv6::HEADER;
