@@ -1,5 +1,11 @@
 /** The agent's message set, generated from `crates/config/src/protocol/`. */
-import type { ErrorReply, ReplyBody, RequestBody as WireRequestBody } from '@tollway/dataplane-agent';
+import type {
+  ErrorReply,
+  Ipv6NeighborInfo,
+  NeighborInfo,
+  ReplyBody,
+  RequestBody as WireRequestBody,
+} from '@tollway/dataplane-agent';
 
 export type {
   CoreStats,
@@ -15,6 +21,9 @@ export type {
   TraceFilter,
   TraceStep,
 } from '@tollway/dataplane-agent';
+
+/** A neighbour of either family. Only of IPv6 is it known whether it is a router. */
+export type Neighbor = NeighborInfo & Partial<Pick<Ipv6NeighborInfo, 'router'>>;
 
 /** Connection ids use all 64 bits, so they travel as `bigint`. */
 export type RequestBody =

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ipv6AddressInfo, Ipv6NeighborInfo } from '@tollway/dataplane-agent';
+import type { Ipv6AddressInfo } from '@tollway/dataplane-agent';
 import { PROTOCOL } from '@tollway/dataplane-agent/records';
 import type { AddressFamily } from '@tollway/schema';
 import { AddressListDump, EntryMemory } from '../agent/address-list-entries.js';
 import { ConnectionDump, type ConnectionSnapshot } from '../agent/connections.js';
-import { AgentGone, type NeighborInfo, type PortInfo, type Stats } from '../agent/messages.js';
+import { AgentGone, type Neighbor, type PortInfo, type Stats } from '../agent/messages.js';
 import type { AgentPort } from '../agent/port.js';
 import { QueueDump } from '../agent/queues.js';
 import { RouteDump } from '../agent/routes.js';
@@ -19,9 +19,9 @@ export class LiveState {
   readonly #stats: SharedReading<Stats>;
   readonly #connections: SharedReading<ConnectionDump>;
   readonly #queues: SharedReading<QueueDump>;
-  readonly #neighbors: SharedReading<readonly NeighborInfo[]>;
+  readonly #neighbors: SharedReading<readonly Neighbor[]>;
   readonly #routes: SharedReading<RouteDump>;
-  readonly #ipv6Neighbors: SharedReading<readonly Ipv6NeighborInfo[]>;
+  readonly #ipv6Neighbors: SharedReading<readonly Neighbor[]>;
   readonly #ipv6Addresses: SharedReading<readonly Ipv6AddressInfo[]>;
   readonly #ipv6Routes: SharedReading<RouteDump>;
   readonly #ports: SharedReading<readonly PortInfo[]>;
@@ -42,11 +42,11 @@ export class LiveState {
       return new ConnectionDump(reply, rateBase.choose(last, performance.now()), slowReasons);
     });
     this.#queues = new SharedReading(async () => new QueueDump(await agent.request({ op: 'queues' })));
-    this.#neighbors = new SharedReading<readonly NeighborInfo[]>(
+    this.#neighbors = new SharedReading<readonly Neighbor[]>(
       async () => (await agent.request({ op: 'neighbors' })).neighbors,
     );
     this.#routes = new SharedReading(async () => new RouteDump(await agent.request({ op: 'routes' }), 'ip'));
-    this.#ipv6Neighbors = new SharedReading<readonly Ipv6NeighborInfo[]>(
+    this.#ipv6Neighbors = new SharedReading<readonly Neighbor[]>(
       async () => (await agent.request({ op: 'ipv6-neighbors' })).neighbors,
     );
     this.#ipv6Addresses = new SharedReading<readonly Ipv6AddressInfo[]>(
@@ -107,8 +107,9 @@ export class LiveState {
     return this.#queues.read(maxAgeMs);
   }
 
-  neighbors(maxAgeMs = 0): Promise<readonly NeighborInfo[] | undefined> {
-    return this.#neighbors.read(maxAgeMs);
+  /** Neighbours of a family. */
+  neighbors(family: AddressFamily, maxAgeMs = 0): Promise<readonly Neighbor[] | undefined> {
+    return (family === 'ip' ? this.#neighbors : this.#ipv6Neighbors).read(maxAgeMs);
   }
 
   /** The present ports. */
@@ -119,10 +120,6 @@ export class LiveState {
   /** Dynamic entries of address lists. */
   addressLists(maxAgeMs = 0): Promise<AddressListDump | undefined> {
     return this.#addressLists.read(maxAgeBySize(maxAgeMs, this.#addressLists.last));
-  }
-
-  ipv6Neighbors(maxAgeMs = 0): Promise<readonly Ipv6NeighborInfo[] | undefined> {
-    return this.#ipv6Neighbors.read(maxAgeMs);
   }
 
   /** The router's own addresses of IPv6, with those that it has made. */

@@ -45,7 +45,7 @@ const match = (kind: Kind, label: string, tab: Tab, help: string): Prop => ({
 const anInterface = reference('/interface', 'name', { keywords: ['all-ethernet', 'all-vlan'] });
 const anInterfaceList = reference('/interface/list', 'name');
 /** Menu with the address lists of a family. */
-type AddressListMenu = '/ip/firewall/address-list' | '/ipv6/firewall/address-list';
+export type AddressListMenu = '/ip/firewall/address-list' | '/ipv6/firewall/address-list';
 
 const addressListIn = (menu: AddressListMenu): Kind => name({ ref: [{ menu, prop: 'list' }] });
 
@@ -250,7 +250,7 @@ export const chain = (menu: string, builtin: readonly string[], proposed: string
 export const action = (
   menu: string,
   values: readonly string[],
-  lists: AddressListMenu = '/ip/firewall/address-list',
+  lists: AddressListMenu,
 ): Readonly<Record<string, Prop>> => ({
   action: {
     kind: oneOf(values),

@@ -1,27 +1,32 @@
-import type { Prop, ReferenceTarget } from '../menu.js';
+import { defineMenu } from '../define.js';
+import type { Menu, Prop, ReferenceTarget } from '../menu.js';
+import type { AddressFamily } from '../props/address-family.js';
 import { bool } from '../props/bool.js';
 import { int } from '../props/int.js';
-import { mark } from './firewall-match.js';
-import { MATCH_COLUMNS } from './firewall-rule.js';
+import {
+  action,
+  chain,
+  connectionMatch,
+  LIST_ACTIONS,
+  mark,
+  markMatch,
+  rateMatch,
+  tcpFlagsMatch,
+} from './firewall-match.js';
+import { FIREWALL, MATCH_COLUMNS, ruleMenu, ruleState } from './firewall-rule.js';
 
 /** Actions that change the packet or its connection, after which the next rule may follow. */
-export const MANGLE_MARKING_ACTIONS = [
-  'mark-packet',
-  'mark-connection',
-  'mark-routing',
-  'change-dscp',
-  'change-mss',
-] as const;
+const MANGLE_MARKING_ACTIONS = ['mark-packet', 'mark-connection', 'mark-routing', 'change-dscp', 'change-mss'] as const;
 
 /** Marks that rules define. */
-export const markTargets: readonly ReferenceTarget[] = ['packet', 'connection', 'routing'].map((what) => ({
+const markTargets: readonly ReferenceTarget[] = ['packet', 'connection', 'routing'].map((what) => ({
   property: `new-${what}-mark`,
   word: `${what} mark`,
   when: { prop: 'action', value: `mark-${what}` },
 }));
 
 /** What the actions of mangle set. */
-export const mangleActions: Readonly<Record<string, Prop>> = {
+const mangleActions: Readonly<Record<string, Prop>> = {
   'new-packet-mark': {
     kind: mark('new-packet-mark'),
     label: 'New Packet Mark',
@@ -79,7 +84,7 @@ export const mangleActions: Readonly<Record<string, Prop>> = {
 };
 
 /** Columns of mangle rules. */
-export const MANGLE_COLUMNS = [
+const MANGLE_COLUMNS = [
   'action',
   'new-packet-mark',
   'new-connection-mark',
@@ -91,3 +96,43 @@ export const MANGLE_COLUMNS = [
   'bytes',
   'packets',
 ] as const;
+
+/** Rules of a family that mark packets and connections, and change their headers. */
+export function mangleMenu(family: AddressFamily): Menu {
+  const path = `/${family}/firewall/mangle`;
+  const { match, icmpMatch, lists } = FIREWALL[family];
+  return defineMenu({
+    ...ruleMenu(family, path, {
+      title: 'Mangle',
+      singular: 'Mangle Rule',
+      help: 'mark packets and connections and change headers, evaluated from top to bottom.',
+    }),
+    referenceTargets: markTargets,
+    props: {
+      ...chain(path, ['prerouting', 'input', 'forward', 'output', 'postrouting'], 'prerouting'),
+      ...match,
+      ...connectionMatch,
+      ...markMatch,
+      ...tcpFlagsMatch,
+      ...icmpMatch,
+      ...rateMatch,
+      ...action(
+        path,
+        [
+          'accept',
+          'jump',
+          'return',
+          'log',
+          'passthrough',
+          ...(family === 'ip' ? ['fasttrack-connection'] : []),
+          ...MANGLE_MARKING_ACTIONS,
+          ...LIST_ACTIONS,
+        ],
+        lists,
+      ),
+      ...mangleActions,
+      ...ruleState,
+    },
+    columns: MANGLE_COLUMNS,
+  });
+}

@@ -1,46 +1,23 @@
 import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
+import { neighborList, neighborProps } from '../../mixins/neighbor.js';
 import { readOnly } from '../../mixins/read-only.js';
 import { bool } from '../../props/bool.js';
-import { oneOf } from '../../props/enum.js';
 import { ip } from '../../props/ip.js';
-import { mac } from '../../props/mac.js';
-import { reference } from '../../props/reference.js';
 
-/** Neighbours: learned ones and static entries. */
+const { status, ...neighbor } = neighborProps({ kind: ip, label: 'IP Address' }, 'address resolution');
+
+/** Neighbours of IPv4. */
 export const ipArp = defineMenu({
   path: '/ip/arp',
   title: 'ARP List',
   singular: 'ARP',
-  kind: 'list',
   tree: ['IP', 'ARP'],
   help: 'Link-layer addresses of neighbours.',
+  ...neighborList,
   props: {
-    address: {
-      kind: ip,
-      label: 'IP Address',
-      help: 'Address of the neighbour.',
-      tab: 'General',
-      required: true,
-      dataplane: true,
-    },
-    'mac-address': {
-      kind: mac,
-      label: 'MAC Address',
-      help: 'Link-layer address of the neighbour.',
-      tab: 'General',
-      required: true,
-      dataplane: true,
-    },
-    interface: {
-      kind: reference('/interface', 'name'),
-      label: 'Interface',
-      help: 'Interface that the neighbour is on.',
-      tab: 'General',
-      required: true,
-      dataplane: true,
-    },
+    ...neighbor,
     published: {
       kind: bool,
       label: 'Published',
@@ -51,11 +28,7 @@ export const ipArp = defineMenu({
     },
     ...disabled(),
     ...comment(),
-    status: readOnly(
-      oneOf(['incomplete', 'reachable', 'stale', 'probe', 'failed', 'permanent']),
-      'Status',
-      'State of address resolution.',
-    ),
+    status,
     ...invalid(),
     ...dynamic(),
     complete: readOnly(bool, 'Complete', 'The link-layer address is known.', 'Status'),
@@ -67,11 +40,4 @@ export const ipArp = defineMenu({
     { letter: 'P', prop: 'published', title: 'published' },
     { letter: 'C', prop: 'complete', title: 'complete' },
   ],
-  columns: ['address', 'mac-address', 'interface', 'status', 'comment'],
-  tabs: ['General', 'Status'],
-  key: ['address', 'interface'],
-  commands: ['add', 'set', 'reset', 'remove', 'enable', 'disable', 'comment'],
-  refreshMs: 1_000,
-  dynamicRemovable: 'relearned',
-  source: 'union',
 });
