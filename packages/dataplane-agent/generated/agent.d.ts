@@ -398,6 +398,17 @@ export type Matcher =
       negate: boolean;
     }
   | {
+      kind: 'routing-mark';
+      /**
+       * The mark; 0 for packets without.
+       */
+      mark: number;
+      /**
+       * Invert.
+       */
+      negate: boolean;
+    }
+  | {
       kind: 'connection-mark';
       /**
        * The mark; 0 for connections without.
@@ -878,6 +889,34 @@ export type RouteTarget =
     }
   | {
       kind: 'prohibit';
+    };
+/**
+ * Action of a routing rule.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "RoutingAction".
+ */
+export type RoutingAction =
+  | {
+      kind: 'lookup';
+      /**
+       * Routes with a prefix of this length or shorter are passed over, as by `suppress_prefixlength` of ip-rule(8).
+       */
+      'min-prefix'?: number | null;
+      /**
+       * Without a route in the table there is none; otherwise the following rules decide.
+       */
+      only: boolean;
+      /**
+       * Number of the table.
+       */
+      table: number;
+    }
+  | {
+      kind: 'drop';
+    }
+  | {
+      kind: 'unreachable';
     };
 /**
  * Meaning of `fasttrack-connection`.
@@ -1549,6 +1588,14 @@ export interface DataplaneConfig {
    */
   routes: Route[];
   /**
+   * `/routing/rule` in list order, without disabled and invalid rows. Absent before format 7.
+   */
+  'routing-rules'?: RoutingRule[];
+  /**
+   * `/routing/table` without the main table, in list order. Absent before format 7.
+   */
+  'routing-tables'?: RoutingTable[];
+  /**
    * `/ip/settings`.
    */
   settings: IpSettings;
@@ -1920,6 +1967,79 @@ export interface Gateway {
   table?: number | null;
 }
 /**
+ * A rule of `/routing/rule`. Every condition that it has must hold.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "RoutingRule".
+ */
+export interface RoutingRule {
+  /**
+   * What becomes of the packet.
+   */
+  action: RoutingAction;
+  /**
+   * The destination is in this network. It is of the family of `source`, if both are there; a rule without either
+   * is for both families.
+   */
+  destination?: Prefix | null;
+  /**
+   * Row of the interface that the packet came in on.
+   */
+  interface?: number | null;
+  /**
+   * The packet has this routing mark.
+   */
+  'routing-mark'?: number | null;
+  /**
+   * Row of `/routing/rule`.
+   */
+  row: number;
+  /**
+   * The source is in this network.
+   */
+  source?: Prefix | null;
+}
+/**
+ * An IPv4 or IPv6 network.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Prefix".
+ */
+export interface Prefix {
+  /**
+   * First address; host bits are zero.
+   */
+  address: string;
+  /**
+   * 0…32 or 0…128.
+   */
+  'prefix-len': number;
+}
+/**
+ * A routing table other than the main table. Its number is its place and one.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "RoutingTable".
+ */
+export interface RoutingTable {
+  /**
+   * Packets can be looked up in it. The routes of any other table only lead to gateways.
+   */
+  fib: boolean;
+  /**
+   * The mark of packets that are looked up in this table: it is made from the name.
+   */
+  mark: number;
+  /**
+   * Name.
+   */
+  name: string;
+  /**
+   * Row of `/routing/table`.
+   */
+  row: number;
+}
+/**
  * `/ip/settings`.
  *
  * This interface was referenced by `Agent`'s JSON-Schema
@@ -2117,22 +2237,6 @@ export interface QueueLimit {
    * Index into [`DataplaneConfig::queue_types`]. Leaves only.
    */
   'queue-type'?: number;
-}
-/**
- * An IPv4 or IPv6 network.
- *
- * This interface was referenced by `Agent`'s JSON-Schema
- * via the `definition` "Prefix".
- */
-export interface Prefix {
-  /**
-   * First address; host bits are zero.
-   */
-  address: string;
-  /**
-   * 0…32 or 0…128.
-   */
-  'prefix-len': number;
 }
 /**
  * An interface as the target of a simple queue.

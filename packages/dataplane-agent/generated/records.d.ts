@@ -242,13 +242,15 @@ export declare const routeFlag: {
 /** Version of the message set. */
 export declare const PROTOCOL: 13;
 /** Version of the configuration's format. */
-export declare const FORMAT: 6;
+export declare const FORMAT: 7;
 /** Levels that a tree of queues has at most, the root's included. */
 export declare const MAX_QUEUE_LEVELS: 8;
 /** Jumps inside jumps that a chain of rules has at most. */
 export declare const MAX_JUMP_DEPTH: 16;
 /** VLANs one on the other that an interface has at most. */
 export declare const MAX_VLAN_TAGS: 4;
+/** Routing tables beside the main table at most. */
+export declare const MAX_ROUTING_TABLES: 4096;
 /** Largest frame either side accepts, bytes. */
 export declare const MAX_FRAME: 268435456;
 /** Traces that are followed at a time. */

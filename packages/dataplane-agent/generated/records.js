@@ -242,13 +242,15 @@ export const routeFlag = Object.freeze({
 /** Version of the message set. */
 export const PROTOCOL = 13;
 /** Version of the configuration's format. */
-export const FORMAT = 6;
+export const FORMAT = 7;
 /** Levels that a tree of queues has at most, the root's included. */
 export const MAX_QUEUE_LEVELS = 8;
 /** Jumps inside jumps that a chain of rules has at most. */
 export const MAX_JUMP_DEPTH = 16;
 /** VLANs one on the other that an interface has at most. */
 export const MAX_VLAN_TAGS = 4;
+/** Routing tables beside the main table at most. */
+export const MAX_ROUTING_TABLES = 4096;
 /** Largest frame either side accepts, bytes. */
 export const MAX_FRAME = 268435456;
 /** Traces that are followed at a time. */

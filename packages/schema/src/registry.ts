@@ -33,6 +33,8 @@ import { queueLint } from './menus/queue/lint.js';
 import { simpleQueue } from './menus/queue/simple.js';
 import { queueTree } from './menus/queue/tree.js';
 import { queueType } from './menus/queue/type.js';
+import { routingRule } from './menus/routing/rule.js';
+import { routingTable } from './menus/routing/table.js';
 import { systemIdentity } from './menus/system/identity.js';
 import { systemLoggingAction } from './menus/system/logging/action.js';
 import { systemLogging } from './menus/system/logging.js';
@@ -68,6 +70,8 @@ export const registry: readonly Menu[] = [
   ipv6Neighbor,
   ipv6Route,
   ipv6Settings,
+  routingTable,
+  routingRule,
   simpleQueue,
   interfaceQueue,
   queueTree,

@@ -1,4 +1,5 @@
 import type { Kind } from '../src/kind.js';
+import { anyNetwork } from '../src/props/any-network.js';
 import { bool, present } from '../src/props/bool.js';
 import { bytes, bytesUpTo } from '../src/props/bytes.js';
 import { wordList } from '../src/props/comma-list.js';
@@ -33,6 +34,7 @@ import { queueTarget, queueTargetList } from '../src/props/queue-target.js';
 import { configuredRate, rate } from '../src/props/rate.js';
 import { reference, referenceList } from '../src/props/reference.js';
 import { setOf, triStateSetOf } from '../src/props/set.js';
+import { tableName } from '../src/props/table-name.js';
 import { fileName, interfaceName, name, nameInPair, nameList, secret, text } from '../src/props/text.js';
 import { topicsWanted } from '../src/props/topics.js';
 import { volumeRange } from '../src/props/volume-range.js';
@@ -56,6 +58,8 @@ export const kinds: Readonly<Record<string, Kind>> = {
   ip,
   ipPort,
   ipAny,
+  anyNetwork,
+  tableName,
   ipIfacePrefix,
   ipPrefix,
   ipProtocol,

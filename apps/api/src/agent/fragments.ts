@@ -22,6 +22,8 @@ const SECTIONS: Readonly<Record<keyof DataplaneConfig, 'whole' | 'rows' | 'insid
   interfaces: 'whole',
   addresses: 'whole',
   routes: 'whole',
+  'routing-tables': 'whole',
+  'routing-rules': 'whole',
   neighbors: 'whole',
   'address-lists': 'whole',
   filter: 'inside',

@@ -48,6 +48,8 @@ const SECTIONS: Readonly<Record<keyof DataplaneConfig, undefined | readonly []>>
   interfaces: undefined,
   addresses: undefined,
   routes: undefined,
+  'routing-tables': [],
+  'routing-rules': [],
   neighbors: undefined,
   'address-lists': undefined,
   filter: undefined,

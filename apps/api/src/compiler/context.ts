@@ -4,11 +4,13 @@ import { rowsOf } from '../snapshot/snapshot.js';
 import { InterfaceNames } from './interface-names.js';
 import { InvalidRow } from './invalid-row.js';
 import { Marks } from './marks.js';
+import { TableNames } from './table-names.js';
 
 /** State shared by the compilers of all menus during one translation. */
 export class CompileContext {
   readonly snapshot: ConfigSnapshot;
   readonly interfaces: InterfaceNames;
+  readonly tables: TableNames;
   readonly invalid = new Map<number, string>();
   readonly marks = new Marks();
 
@@ -21,6 +23,7 @@ export class CompileContext {
     this.snapshot = snapshot;
     this.utcOffsetS = utcOffsetS;
     this.interfaces = InterfaceNames.of(snapshot);
+    this.tables = TableNames.of(snapshot);
   }
 
   readonly #parts = new Map<unknown, unknown>();

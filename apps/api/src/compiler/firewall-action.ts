@@ -5,6 +5,7 @@ import { type AddressLists, addressRange } from './address-lists.js';
 import { type CompileContext, effective, requiredValue } from './context.js';
 import type { Table } from './hooks.js';
 import { InvalidRow } from './invalid-row.js';
+import { routingMark } from './routing-tables.js';
 
 const REJECT_WITH: readonly RejectWith[] = [
   'icmp-network-unreachable',
@@ -113,7 +114,10 @@ function newPorts(menu: string, row: Row): PortRange | null {
   return range;
 }
 
-function mangleAction({ marks }: CompileContext, menu: string, row: Row, kind: string): Action {
+const NEW_ROUTING_MARK = 'new-routing-mark';
+
+function mangleAction(context: CompileContext, menu: string, row: Row, kind: string): Action {
+  const { marks } = context;
   const passthrough = effective(menu, row, 'passthrough') === 'true';
   switch (kind) {
     case 'fasttrack-connection':
@@ -123,7 +127,11 @@ function mangleAction({ marks }: CompileContext, menu: string, row: Row, kind: s
     case 'mark-connection':
       return { kind, mark: marks.of(requiredValue(menu, row, 'new-connection-mark')), passthrough };
     case 'mark-routing':
-      return { kind, mark: marks.of(requiredValue(menu, row, 'new-routing-mark')), passthrough };
+      return {
+        kind,
+        mark: routingMark(context, NEW_ROUTING_MARK, requiredValue(menu, row, NEW_ROUTING_MARK)),
+        passthrough,
+      };
     case 'change-dscp':
       return { kind, dscp: Number(requiredValue(menu, row, 'new-dscp')), passthrough };
     case 'change-mss': {

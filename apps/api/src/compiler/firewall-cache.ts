@@ -4,6 +4,7 @@ import type { AddressLists } from './address-lists.js';
 import type { CompileContext } from './context.js';
 import type { UnlinkedRule } from './firewall-jumps.js';
 import type { InterfaceNames } from './interface-names.js';
+import type { TableNames } from './table-names.js';
 
 /**
  * Cache of translated rules. An unchanged row is the same object in the next snapshot; its translation is reused while the
@@ -13,6 +14,7 @@ import type { InterfaceNames } from './interface-names.js';
 interface Translated {
   readonly unlinked: UnlinkedRule;
   readonly interfaces: InterfaceNames;
+  readonly tables: TableNames;
   /** Referenced address lists with their indices. */
   readonly lists: readonly (readonly [string, number])[];
   /** Referenced marks. */
@@ -46,7 +48,14 @@ export function cachedRule(
       () => context.marks.dependencies.during((mark) => marks.add(mark), translate),
     );
     const utcOffsetS = context.dependsOnTime ? context.clockOffset() : undefined;
-    translated.set(row, { unlinked, interfaces: context.interfaces, lists: named, marks, utcOffsetS });
+    translated.set(row, {
+      unlinked,
+      interfaces: context.interfaces,
+      tables: context.tables,
+      lists: named,
+      marks,
+      utcOffsetS,
+    });
     return unlinked;
   } finally {
     context.dependsOnTime ||= asked;
@@ -56,6 +65,7 @@ export function cachedRule(
 function holds(known: Translated, context: CompileContext, lists: AddressLists): boolean {
   return (
     known.interfaces === context.interfaces &&
+    known.tables === context.tables &&
     (known.utcOffsetS === undefined || known.utcOffsetS === context.utcOffsetS) &&
     known.lists.every(([name, index]) => lists.indexOf(name) === index)
   );

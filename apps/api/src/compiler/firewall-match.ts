@@ -20,6 +20,7 @@ import { type AddressLists, addressRange } from './address-lists.js';
 import type { CompileContext } from './context.js';
 import { isBuiltinList } from './interface-names.js';
 import { InvalidRow } from './invalid-row.js';
+import { routingMark } from './routing-tables.js';
 
 interface Given {
   readonly text: string;
@@ -62,6 +63,11 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   'dst-address': ({ text, negate }) => ({ kind: 'dst-address', range: addressRange('dst-address', text), negate }),
   'packet-mark': ({ text, negate }, { marks }) => ({ kind: 'packet-mark', mark: marks.of(text), negate }),
   'connection-mark': ({ text, negate }, { marks }) => ({ kind: 'connection-mark', mark: marks.of(text), negate }),
+  'routing-mark': ({ text, negate }, context) => ({
+    kind: 'routing-mark',
+    mark: routingMark(context, 'routing-mark', text),
+    negate,
+  }),
   dscp: ({ text, negate }) => ({ kind: 'dscp', dscp: Number(text), negate }),
   'dst-address-list': ({ text, negate }, _, lists) => ({ kind: 'dst-address-list', list: lists.indexOf(text), negate }),
   'src-address-list': ({ text, negate }, _, lists) => ({ kind: 'src-address-list', list: lists.indexOf(text), negate }),

@@ -3,6 +3,7 @@ import { type AddressFamily, type Nexthop, parseNexthops } from '@tollway/schema
 import type { Row } from '../snapshot/snapshot.js';
 import { type CompileContext, effective, requiredValue } from './context.js';
 import { InvalidRow } from './invalid-row.js';
+import { tableNumber } from './routing-tables.js';
 
 /** Menu of the routes of a family. */
 export const routeMenuOf = (family: AddressFamily): '/ip/route' | '/ipv6/route' => `/${family}/route`;
@@ -30,7 +31,7 @@ export function routeTarget(
   const gateways = hops.map((hop) => gateway(context, hop, own));
   const [first] = gateways;
   if (first === undefined) throw new InvalidRow(`gateway: ${text} is no next hop`);
-  if (gateways.length > 1) return { kind: 'gateways', gateways };
+  if (gateways.length > 1 || first.table !== null) return { kind: 'gateways', gateways };
   const { address, interface: through } = first;
   if (address !== null) return { kind: 'gateway', address, interface: through };
   if (through === null) throw new InvalidRow(`gateway: ${text} is no next hop`);
@@ -50,21 +51,29 @@ function gateway(context: CompileContext, hop: Nexthop, own: ReadonlySet<string>
   return {
     address: hop.address ?? null,
     interface: hop.interface === undefined ? null : context.interfaces.row('gateway', hop.interface),
-    table: null,
+    table: hop.table === undefined ? null : tableNumber(context, 'gateway', hop.table),
   };
 }
 
-/** Options that a route has other than by default; undefined when it has none. */
-export function routeOptions(row: Row, family: AddressFamily): { readonly options?: RouteOptions } {
+/**
+ * Options that a route has other than by default; undefined when it has none.
+ * @throws InvalidRow for a table that does not exist or is disabled
+ */
+export function routeOptions(
+  context: CompileContext,
+  row: Row,
+  family: AddressFamily,
+): { readonly options?: RouteOptions } {
   const menu = routeMenuOf(family);
   const [scope, targetScope] = [requiredValue(menu, row, 'scope'), requiredValue(menu, row, 'target-scope')];
   const check = effective(menu, row, 'check-gateway');
   const options: RouteOptions = {
-    table: 0,
+    table: tableNumber(context, 'routing-table', requiredValue(menu, row, 'routing-table')),
     scope: Number(scope),
     'target-scope': Number(targetScope),
     'check-gateway': check === 'ping' || check === 'arp' ? check : null,
   };
-  const plain = options.scope === 30 && options['target-scope'] === 10 && options['check-gateway'] === null;
+  const plain =
+    options.table === 0 && options.scope === 30 && options['target-scope'] === 10 && options['check-gateway'] === null;
   return plain ? {} : { options };
 }

@@ -35,7 +35,7 @@ export function compileRoutes(context: CompileContext, family: AddressFamily): R
       distance: Number(requiredValue(menu, row, 'distance')),
       target: routeTarget(context, row, family, own),
       'pref-src': source ?? null,
-      ...routeOptions(row, family),
+      ...routeOptions(context, row, family),
     };
   });
 }

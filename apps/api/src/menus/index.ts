@@ -38,6 +38,8 @@ import { queueLint } from './queue/lint.js';
 import { simpleQueue } from './queue/simple.js';
 import { queueTree } from './queue/tree.js';
 import { queueType } from './queue/type.js';
+import { routingRule } from './routing/rule.js';
+import { routingTable } from './routing/table.js';
 import { systemLoggingAction } from './system/logging/action.js';
 import { systemLogging } from './system/logging.js';
 import { systemResourceCpu } from './system/resource/cpu.js';
@@ -73,6 +75,8 @@ export const menuModules: readonly MenuModule[] = [
   ipv6Neighbor,
   ipv6Route,
   ipv6Settings,
+  routingTable,
+  routingRule,
   log,
   password,
   interfaceQueue,

@@ -1,5 +1,6 @@
 import { type AddressFamily, addressNumber, isLinkLocal, networkOf, parseNexthops } from '@tollway/schema';
 import type { RouteDump } from '../agent/routes.js';
+import { MAIN_TABLE } from '../compiler/table-names.js';
 import type { Row } from '../snapshot/snapshot.js';
 
 /** Interfaces by row. */
@@ -50,14 +51,19 @@ export function loopOf(row: Row | undefined, rows: readonly Row[], family: Addre
   return undefined;
 }
 
+const isOfMain = ({ values }: Row): boolean => (values['routing-table'] ?? MAIN_TABLE) === MAIN_TABLE;
+
 /** The configured route by which the first gateway of another one is looked up. */
 function leadingTo({ values }: Row, rows: readonly Row[], family: AddressFamily): Row | undefined {
   const [hop] = parseNexthops(values.gateway ?? '', family) ?? [];
   const isPlain = hop?.interface === undefined && hop?.address !== undefined;
   const address = isPlain ? addressNumber(hop.address, family) : undefined;
   if (address === undefined) return undefined;
+  // Of equal prefixes that of the table itself leads to the gateway, before that of the main table.
+  const table = hop?.table ?? values['routing-table'] ?? MAIN_TABLE;
+  const inTable = (row: Row) => (row.values['routing-table'] ?? MAIN_TABLE) === table;
   let best: { readonly row: Row; readonly length: number } | undefined;
-  for (const row of rows) {
+  for (const row of [...rows.filter(inTable), ...rows.filter((row) => isOfMain(row) && !inTable(row))]) {
     const leads = !row.disabled && Number(row.values.scope ?? '30') <= Number(values['target-scope'] ?? '10');
     if (!leads || row.values.gateway === undefined) continue;
     const network = networkOf(row.values['dst-address'] ?? EVERYTHING[family], family);

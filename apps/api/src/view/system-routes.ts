@@ -44,6 +44,7 @@ const readers: Readonly<Record<string, Reader>> = {
   gateway: (dump, place, names) =>
     dump.gateway(place) ?? (dump.interface(place) === 0 ? undefined : names.get(dump.interface(place))),
   'immediate-gw': immediateGateway,
+  'routing-table': () => 'main',
   distance: (dump, place) => String(dump.distance(place)),
   blackhole: (dump, place) => (dump.blackhole(place) ? 'true' : undefined),
   unreachable: (dump, place) => (dump.unreachable(place) ? 'true' : undefined),

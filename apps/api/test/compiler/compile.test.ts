@@ -1,5 +1,6 @@
 import { menuByPath, registry } from '@tollway/schema';
 import { describe, expect, it } from 'vitest';
+import { markOf } from '../../src/compiler/marks.js';
 import { compile } from '../../src/menus/index.js';
 import type { ConfigSnapshot, Row } from '../../src/snapshot/snapshot.js';
 import { storagesOf } from '../../src/snapshot/storage.js';
@@ -10,7 +11,7 @@ describe('compile', () => {
     const { config, invalid } = compile(new Map());
     expect(invalid.size).toBe(0);
     expect(config).toEqual({
-      format: 6,
+      format: 7,
       settings: {
         'ip-forward': true,
         'rp-filter': 'no',
@@ -54,6 +55,8 @@ describe('compile', () => {
       interfaces: [],
       addresses: [],
       routes: [],
+      'routing-tables': [],
+      'routing-rules': [],
       neighbors: [],
       'address-lists': [],
       filter: ['input', 'forward', 'output'].map((name) => ({ name, rules: [] })),
@@ -254,6 +257,77 @@ describe('compile', () => {
     });
   });
 
+  it('tables get numbers, and rules, routes and marks name them by these', () => {
+    const { config, invalid } = compile(
+      snapshotOf({
+        '/interface/ethernet': ports(2),
+        '/ip/address': [{ address: '10.0.0.1/24', interface: 'ether2' }],
+        '/routing/table': [
+          { name: 'off', fib: 'true', disabled: 'true' },
+          { name: 'one', fib: 'true' },
+          { name: 'two' },
+        ],
+        '/routing/rule': [
+          { 'src-address': '10.0.0.0/24', table: 'one', 'min-prefix': '0' },
+          { 'routing-mark': 'one', interface: 'ether1', action: 'lookup-only-in-table', table: 'main' },
+          { 'dst-address': '2001:db8::/32', action: 'unreachable' },
+          { 'routing-mark': 'main', table: 'off' },
+        ],
+        '/ip/route': [
+          { gateway: '10.0.0.2', 'routing-table': 'two' },
+          { gateway: '10.0.0.2@one' },
+          { gateway: '10.0.0.3', 'routing-table': 'off' },
+        ],
+        '/ip/firewall/mangle': [
+          { chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': 'one' },
+          { chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': 'main' },
+        ],
+      }),
+    );
+    expect(config['routing-tables']).toEqual([
+      { row: 5, name: 'one', mark: markOf('one'), fib: true },
+      { row: 6, name: 'two', mark: markOf('two'), fib: false },
+    ]);
+    const any = { source: null, destination: null, 'routing-mark': null, interface: null };
+    expect(config['routing-rules']).toEqual([
+      {
+        ...any,
+        row: 7,
+        source: { address: '10.0.0.0', 'prefix-len': 24 },
+        action: { kind: 'lookup', table: 1, only: false, 'min-prefix': 0 },
+      },
+      {
+        ...any,
+        row: 8,
+        'routing-mark': markOf('one'),
+        interface: 1,
+        action: { kind: 'lookup', table: 0, only: true, 'min-prefix': null },
+      },
+      { ...any, row: 9, destination: { address: '2001:db8::', 'prefix-len': 32 }, action: { kind: 'unreachable' } },
+    ]);
+    const options = { scope: 30, 'target-scope': 10, 'check-gateway': null };
+    expect(config.routes.map(({ row, target, options }) => ({ row, target, options }))).toEqual([
+      {
+        row: 11,
+        target: { kind: 'gateway', address: '10.0.0.2', interface: null },
+        options: { ...options, table: 2 },
+      },
+      {
+        row: 12,
+        target: { kind: 'gateways', gateways: [{ address: '10.0.0.2', interface: null, table: 1 }] },
+        options: undefined,
+      },
+    ]);
+    expect(config.mangle?.[0]?.rules.map(({ action }) => action)).toEqual([
+      { kind: 'mark-routing', mark: markOf('one'), passthrough: true },
+      { kind: 'mark-routing', mark: 0, passthrough: true },
+    ]);
+    expect(Object.fromEntries(invalid)).toEqual({
+      10: 'table: there is no enabled routing table off',
+      13: 'routing-table: there is no enabled routing table off',
+    });
+  });
+
   it('rows that cannot work are left out with their reason', () => {
     const { config, invalid } = compile(
       snapshotOf({
@@ -293,6 +367,8 @@ describe('schema and compiler agree', () => {
     '/interface/vlan': [{ name: 'v', 'vlan-id': '10', interface: 'ether1' }],
     '/interface/list': [{ name: 'LAN' }],
     '/interface/list/member': [{ list: 'LAN', interface: 'ether1' }],
+    '/routing/table': [{ name: 'isp', fib: 'true' }],
+    '/routing/rule': [{ table: 'isp' }, { action: 'drop' }],
     '/ip/address': [{ address: '10.0.0.1/24', interface: 'ether1' }],
     '/ip/route': [{ gateway: '10.0.0.2' }],
     '/ip/arp': [{ address: '10.0.0.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether1' }],
@@ -316,7 +392,7 @@ describe('schema and compiler agree', () => {
     '/ipv6/firewall/mangle': [
       { chain: 'prerouting', action: 'mark-packet', 'new-packet-mark': 'a', log: 'true' },
       { chain: 'prerouting', action: 'mark-connection', 'new-connection-mark': 'a' },
-      { chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': 'a' },
+      { chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': 'main' },
       { chain: 'forward', action: 'change-dscp', 'new-dscp': '46' },
       { chain: 'forward', action: 'change-mss', 'new-mss': '1400', protocol: 'tcp' },
       { chain: 'forward', action: 'jump', 'jump-target': 'own' },
@@ -338,7 +414,7 @@ describe('schema and compiler agree', () => {
     '/ip/firewall/mangle': [
       { chain: 'prerouting', action: 'mark-packet', 'new-packet-mark': 'a', log: 'true' },
       { chain: 'prerouting', action: 'mark-connection', 'new-connection-mark': 'a' },
-      { chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': 'a' },
+      { chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': 'main' },
       { chain: 'forward', action: 'change-dscp', 'new-dscp': '46' },
       { chain: 'forward', action: 'change-mss', 'new-mss': '1400', protocol: 'tcp' },
       { chain: 'forward', action: 'jump', 'jump-target': 'own' },

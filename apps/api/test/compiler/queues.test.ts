@@ -396,7 +396,7 @@ describe('mangle', () => {
     const config = compiled(
       mangle({ action: 'mark-connection', 'new-connection-mark': 'c', 'connection-mark': 'no-mark' }),
       mangle({ action: 'mark-packet', 'new-packet-mark': 'p', 'connection-mark': '!c', passthrough: 'no' }),
-      mangle({ action: 'mark-routing', 'new-routing-mark': 'r', 'packet-mark': 'p', dscp: '!46' }),
+      mangle({ action: 'mark-routing', 'new-routing-mark': 'main', 'packet-mark': 'p', dscp: '!46' }),
       mangle({ chain: 'forward', action: 'change-dscp', 'new-dscp': '10', passthrough: 'no' }),
       mangle({ chain: 'forward', action: 'change-mss', 'new-mss': '1400', protocol: 'tcp', 'packet-size': '0-100' }),
       mangle({ chain: 'postrouting', action: 'change-mss', 'new-mss': 'clamp-to-pmtu', protocol: 'tcp' }),
@@ -405,11 +405,11 @@ describe('mangle', () => {
     const rules = config.mangle?.flatMap(({ name, rules }) =>
       rules.map(({ matchers, action }) => ({ name, matchers, action })),
     );
-    const [c, p, r] = ['c', 'p', 'r'].map(markOf);
+    const [c, p] = ['c', 'p'].map(markOf);
     expect(rules?.map(({ action }) => action)).toEqual([
       { kind: 'mark-connection', mark: c, passthrough: true },
       { kind: 'mark-packet', mark: p, passthrough: false },
-      { kind: 'mark-routing', mark: r, passthrough: true },
+      { kind: 'mark-routing', mark: 0, passthrough: true },
       { kind: 'change-dscp', dscp: 10, passthrough: false },
       { kind: 'change-mss', mss: { kind: 'value', bytes: 1_400 }, passthrough: true },
       { kind: 'fasttrack-connection' },
@@ -423,7 +423,7 @@ describe('mangle', () => {
         { kind: 'dscp', dscp: 46, negate: true },
       ],
     ]);
-    expect(config['mark-names']?.map(({ name }) => name).sort()).toEqual(['c', 'p', 'r']);
+    expect(config['mark-names']?.map(({ name }) => name).sort()).toEqual(['c', 'p']);
   });
 
   it.each([
@@ -432,7 +432,7 @@ describe('mangle', () => {
     ['TCP for segment sizes', { action: 'change-mss', 'new-mss': '1400' }, /only if protocol is tcp/],
     [
       'a chain before routing',
-      { chain: 'forward', action: 'mark-routing', 'new-routing-mark': 'x' },
+      { chain: 'forward', action: 'mark-routing', 'new-routing-mark': 'main' },
       /prerouting and output only/,
     ],
     ['a size within bounds', { action: 'change-mss', 'new-mss': '39', protocol: 'tcp' }, /out of range/],
@@ -462,7 +462,7 @@ describe('mangle', () => {
   it('for routing is not reached from hooks behind it', () => {
     const { invalid } = compile(
       configured(
-        mangle({ chain: 'own', action: 'mark-routing', 'new-routing-mark': 'r' }),
+        mangle({ chain: 'own', action: 'mark-routing', 'new-routing-mark': 'main' }),
         mangle({ chain: 'forward', action: 'jump', 'jump-target': 'own' }),
       ),
     );

@@ -132,7 +132,7 @@ export const rateMatch: Readonly<Record<string, Prop>> = {
 };
 
 /** Mark to match or to set, with the marks that rules set as suggestions; a mark that no rule sets never matches. */
-export const mark = (property: 'new-packet-mark' | 'new-connection-mark' | 'new-routing-mark'): Kind =>
+export const mark = (property: 'new-packet-mark' | 'new-connection-mark'): Kind =>
   name({
     values: [NO_MARK],
     ref: ['/ip/firewall/mangle', '/ipv6/firewall/mangle'].map((menu) => ({ menu, prop: property })),
@@ -151,6 +151,12 @@ export const markMatch: Readonly<Record<string, Prop>> = {
     'Connection Mark',
     'General',
     'Mark that a mangle rule gave the connection; no-mark for connections without.',
+  ),
+  'routing-mark': match(
+    reference('/routing/table', 'name', { keywords: [NO_MARK] }),
+    'Routing Mark',
+    'General',
+    'Routing mark that a mangle rule gave the packet; no-mark for packets without.',
   ),
   dscp: match(int({ min: 0, max: 63 }), 'DSCP', 'Advanced', 'Differentiated services code point of the IP header.'),
 };

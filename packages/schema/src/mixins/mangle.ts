@@ -3,6 +3,7 @@ import type { Menu, Prop, ReferenceTarget } from '../menu.js';
 import type { AddressFamily } from '../props/address-family.js';
 import { bool } from '../props/bool.js';
 import { int } from '../props/int.js';
+import { reference } from '../props/reference.js';
 import {
   action,
   chain,
@@ -14,12 +15,13 @@ import {
   tcpFlagsMatch,
 } from './firewall-match.js';
 import { FIREWALL, MATCH_COLUMNS, ruleMenu, ruleState } from './firewall-rule.js';
+import { NO_MARK } from './queue.js';
 
 /** Actions that change the packet or its connection, after which the next rule may follow. */
 const MANGLE_MARKING_ACTIONS = ['mark-packet', 'mark-connection', 'mark-routing', 'change-dscp', 'change-mss'] as const;
 
 /** Marks that rules define. */
-const markTargets: readonly ReferenceTarget[] = ['packet', 'connection', 'routing'].map((what) => ({
+const markTargets: readonly ReferenceTarget[] = ['packet', 'connection'].map((what) => ({
   property: `new-${what}-mark`,
   word: `${what} mark`,
   when: { prop: 'action', value: `mark-${what}` },
@@ -46,9 +48,9 @@ const mangleActions: Readonly<Record<string, Prop>> = {
     dataplane: true,
   },
   'new-routing-mark': {
-    kind: mark('new-routing-mark'),
+    kind: reference('/routing/table', 'name', { keywords: [NO_MARK] }),
     label: 'New Routing Mark',
-    help: 'Routing mark; without effect as long as there is one routing table.',
+    help: 'Routing table in which the packet is looked up before main; no-mark removes the mark.',
     tab: 'Action',
     unset: true,
     when: { prop: 'action', values: ['mark-routing'] },
@@ -88,11 +90,13 @@ const MANGLE_COLUMNS = [
   'action',
   'new-packet-mark',
   'new-connection-mark',
+  'new-routing-mark',
   'chain',
   ...MATCH_COLUMNS,
   'connection-state',
   'packet-mark',
   'connection-mark',
+  'routing-mark',
   'bytes',
   'packets',
 ] as const;

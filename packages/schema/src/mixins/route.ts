@@ -7,6 +7,7 @@ import { ip } from '../props/ip.js';
 import { ipPrefix } from '../props/ip-prefix.js';
 import { ipv6Address, ipv6Network } from '../props/ipv6-address.js';
 import { nexthopList } from '../props/nexthop.js';
+import { reference } from '../props/reference.js';
 import { text } from '../props/text.js';
 import { comment } from './comment.js';
 import { disabled, dynamic } from './disabled.js';
@@ -28,7 +29,7 @@ const routeTarget = (family: AddressFamily): Readonly<Record<string, Prop>> => (
   gateway: {
     kind: nexthopList(family),
     label: 'Gateway',
-    help: 'Next routers: addresses, interfaces or address%interface, with commas; flows are divided between them.',
+    help: 'Next routers: addresses, interfaces or address%interface, with commas, and @table of another table.',
     tab: 'General',
     unset: true,
     dataplane: true,
@@ -91,6 +92,14 @@ export const routeMenu = (
       default: family === 'ip' ? '0.0.0.0/0' : '::/0',
       dataplane: true,
     },
+    'routing-table': {
+      kind: reference('/routing/table', 'name'),
+      label: 'Routing Table',
+      help: 'Table that the route is in.',
+      tab: 'General',
+      default: 'main',
+      dataplane: true,
+    },
     ...routeTarget(family),
     'pref-src': {
       kind: family === 'ip' ? ip : ipv6Address,
@@ -108,7 +117,7 @@ export const routeMenu = (
     ecmp: readOnly(bool, 'ECMP', 'One of several next hops between which flows are divided.', 'Status'),
   },
   flags: [...routeFlags, { letter: '+', prop: 'ecmp', title: 'ecmp' }],
-  columns: ['dst-address', 'gateway', 'distance', 'pref-src', 'immediate-gw', 'comment'],
+  columns: ['dst-address', 'gateway', 'distance', 'routing-table', 'pref-src', 'immediate-gw', 'comment'],
   tabs: ['General', 'Status'],
   key: ['dst-address', 'gateway'],
   commands: ['add', 'set', 'reset', 'remove', 'unset', 'enable', 'disable', 'comment'],

@@ -4,14 +4,17 @@ import { missingElement } from './comma-list.js';
 import { addressSortKey, addressSpan } from './ip.js';
 import { compareIpv6, ipv6Span } from './ipv6-address.js';
 import { quoted } from './quoted.js';
+import { tableName } from './table-name.js';
 import { interfaceName } from './text.js';
 
-/** Next hop of a route: a neighbour, an interface, or a neighbour on a named interface. */
+/** Next hop of a route: a neighbour, an interface, or a neighbour on a named interface, found in a routing table. */
 export interface Nexthop {
   /** Address of the neighbour, in its canonical spelling. */
   readonly address?: string;
   /** Interface name. */
   readonly interface?: string;
+  /** Routing table in which the way to the neighbour is looked up. */
+  readonly table?: string;
 }
 
 /** Next hops that a route has at most (MAX_GATEWAYS of the data plane). */
@@ -24,23 +27,31 @@ function addressOf(text: string, family: AddressFamily): string | undefined {
   return address === undefined ? undefined : addressText(address, family);
 }
 
-/** Parses `address`, `interface` or `address%interface`. Does not check whether the interface exists. */
+/**
+ * Parses `address`, `interface` or `address%interface`, each with `@table` behind it or not. Does not check whether
+ * interface and table exist.
+ */
 export function parseNexthop(text: string, family: AddressFamily): Nexthop | undefined {
-  const percent = text.indexOf('%');
-  const head = percent < 0 ? text : text.slice(0, percent);
-  const tail = percent < 0 ? undefined : text.slice(percent + 1);
+  const at = text.lastIndexOf('@');
+  const [way, table] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+  if (table !== undefined && !tableName.parse(table).ok) return undefined;
+  const percent = way.indexOf('%');
+  const head = percent < 0 ? way : way.slice(0, percent);
+  const tail = percent < 0 ? undefined : way.slice(percent + 1);
   const address = addressOf(head, family);
+  const inTable = table === undefined ? {} : { table };
   if (tail !== undefined) {
-    return address === undefined || !isInterfaceName(tail) ? undefined : { address, interface: tail };
+    return address === undefined || !isInterfaceName(tail) ? undefined : { address, interface: tail, ...inTable };
   }
-  if (address !== undefined) return { address };
+  if (address !== undefined) return { address, ...inTable };
   // An interface name contains a letter and no colon, so that a mistyped address is not mistaken for one.
-  return isInterfaceName(head) ? { interface: head } : undefined;
+  return isInterfaceName(head) ? { interface: head, ...inTable } : undefined;
 }
 
 /** Canonical text of a next hop. */
 export const nexthopText = (hop: Nexthop): string =>
-  [hop.address, hop.interface].filter((part) => part !== undefined).join('%');
+  [hop.address, hop.interface].filter((part) => part !== undefined).join('%') +
+  (hop.table === undefined ? '' : `@${hop.table}`);
 
 /** Next hops in a comma list, in its order; undefined if one of them is none. */
 export function parseNexthops(text: string, family: AddressFamily): readonly Nexthop[] | undefined {
@@ -49,11 +60,11 @@ export function parseNexthops(text: string, family: AddressFamily): readonly Nex
 }
 
 const accepted = (family: AddressFamily): string =>
-  `${family === 'ip' ? 'an IPv4 address' : 'an IPv6 address'}, an interface name or address%interface, or several of ` +
-  'them separated by commas';
+  `${family === 'ip' ? 'an IPv4 address' : 'an IPv6 address'}, an interface name or address%interface, with @table ` +
+  'behind it if the way is found in another routing table, or several of them separated by commas';
 
-/** The first element of a comma list. */
-const firstOf = (value: string): string => value.replace(/,.*$/, '');
+/** The first element of a comma list without its table. */
+const firstOf = (value: string): string => value.replace(/[,@].*$/, '');
 
 /** Order of lists, and addresses that they are found by: those of their first elements. */
 const ipv4Order: Pick<Kind, 'sortKey' | 'range'> = {
@@ -82,11 +93,17 @@ export const nexthopList = (family: AddressFamily): Kind => ({
     return { ok: true, value: hops.map(nexthopText).join(',') };
   },
   ...(family === 'ip' ? ipv4Order : ipv6Order),
-  ref: [{ menu: '/interface', prop: 'name' }],
-  references: (value) => [...new Set((parseNexthops(value, family) ?? []).flatMap((hop) => hop.interface ?? []))],
+  ref: [
+    { menu: '/interface', prop: 'name' },
+    { menu: '/routing/table', prop: 'name' },
+  ],
+  references: (value) => [
+    ...new Set((parseNexthops(value, family) ?? []).flatMap((hop) => [hop.interface ?? [], hop.table ?? []].flat())),
+  ],
   rename: (value, from, to) =>
     (parseNexthops(value, family) ?? [])
-      .map((hop) => nexthopText(hop.interface === from ? { ...hop, interface: to } : hop))
+      .map((hop) => (hop.interface === from ? { ...hop, interface: to } : hop))
+      .map((hop) => nexthopText(hop.table === from ? { ...hop, table: to } : hop))
       .join(','),
   editor: 'list',
   jsonSchema: { type: 'string' },

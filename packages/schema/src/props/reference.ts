@@ -11,6 +11,7 @@ interface ReferenceOptions {
 const NOUNS: Readonly<Record<string, readonly [one: string, several: string]>> = {
   '/interface': ['an interface', 'interfaces'],
   '/interface/list': ['an interface list', 'interface lists'],
+  '/routing/table': ['a routing table', 'routing tables'],
   '/queue/simple': ['a simple queue', 'simple queues'],
   '/queue/tree': ['a queue of the tree', 'queues of the tree'],
   '/queue/type': ['a queue type', 'queue types'],

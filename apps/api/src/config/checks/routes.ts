@@ -1,12 +1,17 @@
 import { type AddressFamily, addressNumber, isLinkLocal, parseNexthops } from '@tollway/schema';
 import { DISCARDS } from '../../compiler/route-target.js';
+import { MAIN_TABLE } from '../../compiler/table-names.js';
+import { type ConfigSnapshot, rowsOf } from '../../snapshot/snapshot.js';
 import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.js';
 import { noHost, noIpv6Host } from './addresses.js';
+
+const hasTable = (snapshot: ConfigSnapshot, name: string): boolean =>
+  name === MAIN_TABLE || rowsOf(snapshot, '/routing/table').some(({ values }) => values.name === name);
 
 /** Check of a route: it has gateways that can be hosts, or discards packets. */
 export const routeCheck =
   (family: AddressFamily) =>
-  ({ values, menu }: ProposedRow): FieldError | undefined => {
+  ({ values, menu, snapshot }: ProposedRow): FieldError | undefined => {
     const { gateway } = values;
     const accepts = menu.props.gateway?.kind.accepts;
     const [discard, other] = DISCARDS.filter((kind) => values[kind] === 'true');
@@ -17,7 +22,15 @@ export const routeCheck =
       const what = other ?? 'a gateway';
       return fieldError(discard, `value of ${discard}: a route has either ${what} or ${discard}; unset one of them`);
     }
-    for (const { address, interface: through } of gateway === undefined ? [] : (parseNexthops(gateway, family) ?? [])) {
+    for (const { address, interface: through, table } of gateway === undefined
+      ? []
+      : (parseNexthops(gateway, family) ?? [])) {
+      if (table !== undefined && !hasTable(snapshot, table)) {
+        return fieldError(
+          'gateway',
+          `value of gateway: there is no routing table ${table}; add it under /routing/table`,
+        );
+      }
       const number = address === undefined ? undefined : addressNumber(address, family);
       if (number === undefined) continue;
       const reason = family === 'ip' ? noHost(Number(number)) : noIpv6Host(number);

@@ -4,7 +4,9 @@
 use std::io::Write;
 
 use serde_json::json;
-use tollway_config::dataplane::{FIRST_DYNAMIC_ROW, FORMAT, MAX_JUMP_DEPTH, MAX_QUEUE_LEVELS, MAX_VLAN_TAGS};
+use tollway_config::dataplane::{
+    FIRST_DYNAMIC_ROW, FORMAT, MAX_JUMP_DEPTH, MAX_QUEUE_LEVELS, MAX_ROUTING_TABLES, MAX_VLAN_TAGS,
+};
 use tollway_config::protocol::record::{CODES, NO_END, layouts};
 use tollway_config::protocol::{MAX_FRAME, MAX_TOKEN_BUCKETS, MAX_TRACES, PROTOCOL};
 
@@ -32,6 +34,7 @@ fn main() -> std::io::Result<()> {
         ],
         ["MAX_JUMP_DEPTH", MAX_JUMP_DEPTH, "Jumps inside jumps that a chain of rules has at most."],
         ["MAX_VLAN_TAGS", MAX_VLAN_TAGS, "VLANs one on the other that an interface has at most."],
+        ["MAX_ROUTING_TABLES", MAX_ROUTING_TABLES, "Routing tables beside the main table at most."],
         ["MAX_FRAME", MAX_FRAME, "Largest frame either side accepts, bytes."],
         ["MAX_TRACES", MAX_TRACES, "Traces that are followed at a time."],
         ["MAX_TOKEN_BUCKETS", MAX_TOKEN_BUCKETS, "Queues whose milliseconds are noted at a time."],

@@ -115,6 +115,8 @@ impl Digest {
             interfaces,
             addresses,
             routes,
+            routing_tables,
+            routing_rules,
             neighbors,
             address_lists,
             filter,
@@ -138,6 +140,8 @@ impl Digest {
         made.section("interfaces", interfaces, old.map(|old| &*old.interfaces));
         made.section("addresses", addresses, old.map(|old| &*old.addresses));
         made.section("routes", routes, old.map(|old| &*old.routes));
+        made.section("routing-tables", routing_tables, old.map(|old| &*old.routing_tables));
+        made.section("routing-rules", routing_rules, old.map(|old| &*old.routing_rules));
         made.section("neighbors", neighbors, old.map(|old| &*old.neighbors));
         let lists = [
             ("address-lists", address_lists, old.map(|old| &old.address_lists)),

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use tollway_config::dataplane::{Route, RowId};
+use tollway_config::dataplane::{DataplaneConfig, RowId};
 use tollway_config::protocol::{Ipv6AddressInfo, Ipv6NeighborInfo, NeighborInfo};
 
 use crate::firewall::address_set::AddressSets;
@@ -189,12 +189,7 @@ impl Shared {
         new: &Snapshot,
         routes: &ChangedRoutes,
     ) -> Result<(), FibFull> {
-        if let Some(routes) = &routes.v4 {
-            self.change_counters.routes_changed(new.fib().replace_static(routes)?);
-        }
-        if let Some(routes) = &routes.v6 {
-            self.change_counters.ipv6_routes_changed(new.fib6().replace_static(routes)?);
-        }
+        self.replace_static(new, routes)?;
         if !Arc::ptr_eq(old.fib6(), new.fib6()) {
             new.fib6().adopt(old.fib6())?;
         }
@@ -202,16 +197,32 @@ impl Shared {
         if Arc::ptr_eq(old.fib(), new.fib()) { Ok(()) } else { new.fib().adopt(old.fib()) }
     }
 
-    /// Resolves the configured routes anew after gateways have gone down or come up. `routes` are those that the snapshot
-    /// was built from.
+    /// Replaces the configured routes in the tables of a snapshot, and counts the changes.
+    fn replace_static(&self, snapshot: &Snapshot, routes: &ChangedRoutes) -> Result<(), FibFull> {
+        let ChangedRoutes { v4, v6 } = routes;
+        if let Some(routes) = &v4.main {
+            self.change_counters.routes_changed(snapshot.fib().replace_static(routes)?);
+        }
+        if let Some(routes) = &v6.main {
+            self.change_counters.ipv6_routes_changed(snapshot.fib6().replace_static(routes)?);
+        }
+        let mut stamps = snapshot.tables().replace_static(&v4.others)?;
+        stamps.extend(snapshot.tables6().replace_static(&v6.others)?);
+        if !stamps.is_empty() {
+            self.change_counters.tables_changed(stamps);
+        }
+        Ok(())
+    }
+
+    /// Resolves the configured routes anew after gateways have gone down or come up. `config` is what the snapshot was
+    /// built from.
     ///
     /// # Errors
     /// As [`Self::change_routes`].
-    pub fn follow_gateways(&self, snapshot: &Snapshot, routes: &[Route]) -> Result<(), FibFull> {
+    pub fn follow_gateways(&self, snapshot: &Snapshot, config: &DataplaneConfig) -> Result<(), FibFull> {
         // The routes were possible when the snapshot was built.
-        let Ok((v4, v6)) = snapshot.resolve_routes(routes) else { return Ok(()) };
-        self.change_counters.routes_changed(snapshot.fib().replace_static(&v4)?);
-        self.change_counters.ipv6_routes_changed(snapshot.fib6().replace_static(&v6)?);
+        let Ok(routes) = snapshot.resolve_routes(config) else { return Ok(()) };
+        self.replace_static(snapshot, &routes)?;
         // The way to another gateway may be another one now.
         snapshot.probe_gateways();
         Ok(())

@@ -29,6 +29,7 @@ mod nat_elsewhere;
 mod nat_ports;
 mod nat_v6;
 mod offload;
+mod policy_routing;
 mod queue_changes;
 mod queue_chaos;
 mod queue_disorder;

@@ -153,7 +153,7 @@ fn a_refused_configuration_leaves_the_routes_alone() {
     // Nor does one that is possible, before it is put to work.
     wrong.routes.truncate(1);
     let rebuilt = Snapshot::rebuild(basis, &wrong, &ports(), 2).unwrap();
-    assert!(rebuilt.routes.v4.is_some());
+    assert!(rebuilt.routes.v4.main.is_some());
     assert_eq!(snapshot.fib().routes(), before);
     assert_eq!(rebuilt.snapshot.fib().routes(), before);
 }
@@ -172,7 +172,7 @@ fn only_what_changed_is_made_anew() {
         let mut other = config.clone();
         change(&mut other);
         let rebuilt = Snapshot::rebuild(basis, &other, &ports(), 2).unwrap();
-        (shared_parts(&rebuilt.snapshot, &snapshot), rebuilt.routes.v4.is_some())
+        (shared_parts(&rebuilt.snapshot, &snapshot), rebuilt.routes.v4.main.is_some())
     };
     let but = |gone: &[SnapshotPart]| {
         SnapshotPart::ALL.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>()

@@ -69,7 +69,7 @@ pub fn prefix(text: &str) -> (Ipv4Addr, u8) {
 }
 
 /// Splits `a.b.c.d/n` or `a:b::c/n`.
-fn any_prefix(text: &str) -> (IpAddr, u8) {
+pub(crate) fn any_prefix(text: &str) -> (IpAddr, u8) {
     let (address, len) =
         text.split_once('/').unwrap_or((text, if text.contains(':') { "128" } else { "32" }));
     (address.parse().expect("an address"), len.parse().expect("a prefix length"))

@@ -13,6 +13,7 @@ pub mod packet;
 pub mod random;
 pub mod record;
 pub mod router;
+pub mod routing;
 mod soak;
 pub mod workers;
 

@@ -248,8 +248,7 @@ impl Router {
     /// Takes gateways that do not answer any more out of use, and those back that answer again.
     pub fn follow_gateways(&mut self) {
         if !self.snapshot.gateway_checks().take_changes().is_empty() {
-            let routes = &self.config.routes;
-            self.shared.follow_gateways(&self.snapshot, routes).expect("not too many next hops");
+            self.shared.follow_gateways(&self.snapshot, &self.config).expect("not too many next hops");
         }
     }
 

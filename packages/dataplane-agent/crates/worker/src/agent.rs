@@ -225,7 +225,7 @@ impl Agent {
             let state = if down { "does not answer" } else { "answers again" };
             self.log("route,info", format!("gateway {} {state}", IpAddr::from(gateway.address)));
         }
-        if let Err(FibFull) = self.shared.follow_gateways(&self.snapshot, &self.built_from.routes) {
+        if let Err(FibFull) = self.shared.follow_gateways(&self.snapshot, &self.built_from) {
             // As with routes of other programs, a new table has numbers again.
             let config = Arc::clone(&self.active.config);
             self.generation += 1;

@@ -1,21 +1,21 @@
 //! Routes, for clients.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
-use tollway_config::dataplane::RowId;
+use tollway_config::dataplane::{RowId, TableNumber};
 use tollway_config::protocol::record::route_flag::{
     ACTIVE, BLACKHOLE, CONNECTED, ECMP, FURTHER, MULTIPATH, PROHIBIT, STATIC, UNREACHABLE,
 };
 use tollway_config::protocol::record::{Ipv6RouteRecord, PackedAddress, RouteRecord};
 use tollway_config::protocol::{ROUTE_RECORD, ReplyBody};
-use tollway_engine::ip::fib::{Discard, ListedRoute, Lookup, RouteSource};
+use tollway_engine::ip::fib::{Address, Discard, ListedRoute, Lookup, RouteSource, Table, Tables};
 use tollway_engine::snapshot::Snapshot;
 
 /// Every route, packed.
 pub fn all(snapshot: &Snapshot) -> ReplyBody {
-    let fib = snapshot.fib();
-    let mut records = Vec::with_capacity((fib.dynamic_len() + 64) * ROUTE_RECORD);
-    fib.for_each_route(|route| {
+    let mut records = Vec::with_capacity((snapshot.fib().dynamic_len() + 64) * ROUTE_RECORD);
+    let mut tell = |table: TableNumber, route: &ListedRoute| {
         let Described { flags, row, metric, protocol } = described(route);
         let record = RouteRecord {
             destination: route.destination,
@@ -23,22 +23,22 @@ pub fn all(snapshot: &Snapshot) -> ReplyBody {
             flags,
             distance: route.distance,
             protocol,
-            table: 0,
+            table,
             gateway: route.gateway.unwrap_or(0),
             interface: route.interface,
             row,
             metric,
         };
         record.write(&mut records);
-    });
+    };
+    in_order(snapshot.fib(), snapshot.tables(), &mut tell);
     ReplyBody::Routes { records }
 }
 
 /// Every route of IPv6, packed.
 pub fn all_ipv6(snapshot: &Snapshot) -> ReplyBody {
-    let fib = snapshot.fib6();
-    let mut records = Vec::with_capacity((fib.dynamic_len() + 64) * Ipv6RouteRecord::SIZE);
-    fib.for_each_route(|route| {
+    let mut records = Vec::with_capacity((snapshot.fib6().dynamic_len() + 64) * Ipv6RouteRecord::SIZE);
+    let mut tell = |table: TableNumber, route: &ListedRoute<u128>| {
         let Described { flags, row, metric, protocol } = described(route);
         let record = Ipv6RouteRecord {
             destination: PackedAddress(route.destination),
@@ -47,14 +47,27 @@ pub fn all_ipv6(snapshot: &Snapshot) -> ReplyBody {
             flags,
             distance: route.distance,
             protocol,
-            table: 0,
+            table,
             interface: route.interface,
             row,
             metric,
         };
         record.write(&mut records);
-    });
+    };
+    in_order(snapshot.fib6(), snapshot.tables6(), &mut tell);
     ReplyBody::Ipv6Routes { records }
+}
+
+/// Tells the connected routes of all tables, then their configured ones, then those of other programs.
+fn in_order<A: Address>(
+    main: &Arc<Table<A>>,
+    others: &Tables<A>,
+    tell: &mut impl FnMut(TableNumber, &ListedRoute<A>),
+) {
+    let tables = || std::iter::once((0, main)).chain(others.iter());
+    tables().for_each(|(number, table)| table.for_each_connected(|route| tell(number, route)));
+    tables().for_each(|(number, table)| table.for_each_static(|route| tell(number, route)));
+    tables().for_each(|(number, table)| table.for_each_learned(|route| tell(number, route)));
 }
 
 /// What records of both families say of a route in the same way.

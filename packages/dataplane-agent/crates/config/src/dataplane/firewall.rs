@@ -207,6 +207,13 @@ pub enum Matcher {
         /// Invert.
         negate: bool,
     },
+    /// Mark of the packet for routing.
+    RoutingMark {
+        /// The mark; 0 for packets without.
+        mark: Mark,
+        /// Invert.
+        negate: bool,
+    },
     /// Mark of the connection.
     ConnectionMark {
         /// The mark; 0 for connections without.

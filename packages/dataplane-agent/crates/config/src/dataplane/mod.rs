@@ -4,6 +4,7 @@ mod firewall;
 mod interface;
 mod ip;
 mod queue;
+mod routing;
 mod settings;
 
 use schemars::JsonSchema;
@@ -22,6 +23,7 @@ pub use queue::{
     Cake, CakeAckFilter, CakeAtm, CakeDiffserv, CakeFlowmode, Codel, InterfaceQueue, PcqClassifier, Prefix,
     QueueLimit, QueueTarget, QueueTime, QueueType, SimpleQueue, TargetInterface, TreeParent, TreeQueue,
 };
+pub use routing::{MAX_ROUTING_TABLES, RoutingAction, RoutingRule, RoutingTable};
 pub use settings::{
     FasttrackMode, IpSettings, Ipv6Settings, MultipathHash, RpFilter, TcpTimestamps, Tracking, TrackingMode,
 };
@@ -35,7 +37,7 @@ pub type RowId = u32;
 pub const FIRST_DYNAMIC_ROW: RowId = 0x8000_0000;
 
 /// Version of this format. The agent reads this one and the one before.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// VLANs one on the other that an interface has at most.
 pub const MAX_VLAN_TAGS: usize = 4;
@@ -63,6 +65,12 @@ pub struct DataplaneConfig {
     pub addresses: Vec<InterfaceAddress>,
     /// `/ip/route` and `/ipv6/route`, static routes only; connected ones follow from `addresses`.
     pub routes: Vec<Route>,
+    /// `/routing/table` without the main table, in list order. Absent before format 7.
+    #[serde(default)]
+    pub routing_tables: Vec<RoutingTable>,
+    /// `/routing/rule` in list order, without disabled and invalid rows. Absent before format 7.
+    #[serde(default)]
+    pub routing_rules: Vec<RoutingRule>,
     /// `/ip/arp` and `/ipv6/neighbor`, static entries.
     pub neighbors: Vec<StaticNeighbor>,
     /// `/ip/firewall/address-list`, grouped; matchers name a list by its index here.
@@ -124,6 +132,8 @@ impl Default for DataplaneConfig {
             interfaces: Vec::new(),
             addresses: Vec::new(),
             routes: Vec::new(),
+            routing_tables: Vec::new(),
+            routing_rules: Vec::new(),
             neighbors: Vec::new(),
             address_lists: Vec::new(),
             filter: Vec::new(),

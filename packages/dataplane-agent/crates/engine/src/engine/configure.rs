@@ -121,7 +121,7 @@ fn follow_link_numbers<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new
     }
 }
 
-/// Dense interface numbers and queue references are valid for one snapshot: updates those of held packets and
+/// Dense interface numbers, numbers of tables and queue references are valid for one snapshot: updates those of held packets and
 /// fragments.
 fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot) {
     let number = |index: u16| old.interface(index).and_then(|interface| new.interface_index(interface.row));
@@ -131,6 +131,7 @@ fn renumber<F: Frame>(state: &mut WorkerState<F>, old: &Snapshot, new: &Snapshot
         for index in [&mut meta.in_interface, &mut meta.out_interface] {
             *index = number(*index).unwrap_or(NO_INTERFACE);
         }
+        meta.table = new.tables6().number_of(old.tables6().row(meta.table));
     }
     let utc_ns = state.utc_ns();
     for packet in state.holds.packets_mut() {

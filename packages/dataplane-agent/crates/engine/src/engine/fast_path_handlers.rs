@@ -15,6 +15,9 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
         Some(OFF)
     } else if snapshot.tracking() {
         Some(match snapshot.tracking_mode {
+            TrackingMode::Auto if Family::ALL.iter().all(|family| snapshot.rules(*family).is_empty()) => {
+                "connection tracking is active, because routing rules exist"
+            }
             TrackingMode::Auto => "connection tracking is active, because firewall rules exist",
             TrackingMode::Yes | TrackingMode::No => "connection tracking is active: enabled=yes",
         })
@@ -22,6 +25,8 @@ pub(crate) fn fast_path_blocked_by(snapshot: &Snapshot) -> Option<&'static str> 
         Some("firewall filter rules exist")
     } else if !snapshot.rules(Family::V4).mangle.is_empty() {
         Some("firewall mangle rules exist")
+    } else if snapshot.policy().is_some() {
+        Some("routing rules exist")
     } else if !snapshot.settings.ip_forward {
         Some(NO_FORWARDING)
     } else if !snapshot.is_plain() {

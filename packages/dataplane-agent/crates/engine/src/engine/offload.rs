@@ -12,7 +12,7 @@ use crate::flow::actions::FlowAction;
 use crate::flow::cache_epoch::CacheEpoch;
 use crate::flow::conntrack::{CachedAction, ConnectionTable, action_flag};
 use crate::flow::paths::Remembered;
-use crate::ids::{AdjacencyId, ConnRef, Direction, EntryIndex, NO_ENTRY, PortId};
+use crate::ids::{AdjacencyId, ConnRef, Direction, EntryIndex, NO_ENTRY, NO_INTERFACE, PortId};
 use crate::ip::neighbor::Adjacency;
 use crate::packet::count::Count;
 use crate::packet::frame::Frame;
@@ -329,7 +329,8 @@ fn is_still_valid<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, handle: &m
                 return same;
             }
             let Some(tuples) = state.table.tuples(conn) else { return false };
-            let meta = Meta { tuple: *tuples.tuple(direction), entry, ..Meta::default() };
+            let in_interface = snapshot.port(handle.in_port).map_or(NO_INTERFACE, |port| port.interface);
+            let meta = Meta { tuple: *tuples.tuple(direction), entry, in_interface, ..Meta::default() };
             revalidate(snapshot, state, &meta)
         }
     }

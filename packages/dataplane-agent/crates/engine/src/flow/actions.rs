@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use tollway_config::dataplane::Mark;
+
 use super::number_hasher::NumberHasher;
 use crate::ids::{ActionId, AdjacencyId, NO_ACTION, PortId};
 
@@ -34,12 +36,12 @@ pub struct FlowAction {
 
 const _: () = assert!(size_of::<FlowAction>() == 16);
 
-/// An action as the key of a hash table, without padding.
+/// An action and its routing mark as the key of a hash table, without padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ActionKey([u64; 2]);
+struct ActionKey([u64; 3]);
 
-impl From<&FlowAction> for ActionKey {
-    fn from(action: &FlowAction) -> Self {
+impl ActionKey {
+    fn new(action: &FlowAction, mark: Mark) -> Self {
         let dscp = action.new_dscp.map_or(0, |dscp| u64::from(dscp) + 1);
         Self([
             u64::from(action.adjacency) << 32 | u64::from(action.path),
@@ -47,6 +49,7 @@ impl From<&FlowAction> for ActionKey {
                 | u64::from(action.out_port) << 32
                 | u64::from(action.resume) << 16
                 | dscp,
+            u64::from(mark),
         ])
     }
 }
@@ -62,6 +65,9 @@ impl Hash for ActionKey {
 #[derive(Debug)]
 pub struct FlowActions {
     actions: Vec<FlowAction>,
+    /// The routing marks of the packets, by which their routes are found again after a change. Apart from the actions, as
+    /// packets do not need them.
+    marks: Vec<Mark>,
     numbers: HashMap<ActionKey, ActionId, BuildHasherDefault<NumberHasher>>,
     /// Number of the first action of the epoch.
     first: ActionId,
@@ -71,7 +77,13 @@ pub struct FlowActions {
 
 impl Default for FlowActions {
     fn default() -> Self {
-        Self { actions: Vec::new(), numbers: HashMap::default(), first: NO_ACTION + 1, last: NO_ACTION }
+        Self {
+            actions: Vec::new(),
+            marks: Vec::new(),
+            numbers: HashMap::default(),
+            first: NO_ACTION + 1,
+            last: NO_ACTION,
+        }
     }
 }
 
@@ -90,19 +102,24 @@ impl FlowActions {
         }
     }
 
-    /// The number of an action; `None` if there are too many.
+    /// The routing mark of the packets with an action; 0 for none, and for an action that is not known.
+    pub fn routing_mark(&self, id: ActionId) -> Mark {
+        self.marks.get(id.wrapping_sub(self.first) as usize).copied().unwrap_or(0)
+    }
+
+    /// The number of an action for packets with a routing mark; `None` if there are too many.
     #[inline]
-    pub fn intern(&mut self, action: FlowAction) -> Option<ActionId> {
+    pub fn intern(&mut self, action: FlowAction, mark: Mark) -> Option<ActionId> {
         // Most packets of a batch have the action of the packet before.
-        if self.get(self.last) == Some(&action) {
+        if self.get(self.last) == Some(&action) && self.routing_mark(self.last) == mark {
             return Some(self.last);
         }
-        self.last = self.number(action)?;
+        self.last = self.number(action, mark)?;
         Some(self.last)
     }
 
-    fn number(&mut self, action: FlowAction) -> Option<ActionId> {
-        let key = ActionKey::from(&action);
+    fn number(&mut self, action: FlowAction, mark: Mark) -> Option<ActionId> {
+        let key = ActionKey::new(&action, mark);
         if let Some(id) = self.numbers.get(&key) {
             return Some(*id);
         }
@@ -111,6 +128,7 @@ impl FlowActions {
         }
         let id = self.first + self.actions.len() as ActionId;
         self.actions.push(action);
+        self.marks.push(mark);
         self.numbers.insert(key, id);
         Some(id)
     }
@@ -138,6 +156,7 @@ impl FlowActions {
         self.first = if anew { NO_ACTION + 1 } else { next as ActionId };
         self.last = NO_ACTION;
         self.actions.clear();
+        self.marks.clear();
         self.numbers.clear();
         anew
     }
@@ -155,12 +174,12 @@ mod tests {
     fn equal_actions_have_one_number_until_the_epoch_ends() {
         let mut actions = FlowActions::default();
         assert_eq!(actions.get(NO_ACTION), None);
-        let numbers: Vec<_> = [7, 8, 7, 7, 8].map(|path| actions.intern(action(path)).unwrap()).to_vec();
+        let numbers: Vec<_> = [7, 8, 7, 7, 8].map(|path| actions.intern(action(path), 0).unwrap()).to_vec();
         assert_eq!(numbers, [1, 2, 1, 1, 2]);
         assert_eq!(actions.get(2), Some(&action(8)));
         assert!(!actions.begin_epoch());
         assert!(numbers.iter().all(|id| actions.get(*id).is_none()));
-        assert_eq!(actions.intern(action(8)), Some(3));
+        assert_eq!(actions.intern(action(8), 0), Some(3));
         assert_eq!(actions.get(1), None);
     }
 
@@ -178,18 +197,20 @@ mod tests {
             FlowAction { new_dscp: Some(0), ..none },
         ];
         for (number, action) in (1..).zip(other) {
-            assert_eq!(actions.intern(action), Some(number));
+            assert_eq!(actions.intern(action, 0), Some(number));
         }
+        let marked = actions.intern(none, 7).unwrap();
+        assert_eq!((marked, actions.routing_mark(marked), actions.routing_mark(1)), (8, 7, 0));
     }
 
     #[test]
     fn numbers_begin_anew_before_they_would_repeat() {
         let mut actions = FlowActions { first: u32::MAX - MAX_ACTIONS as u32, ..FlowActions::default() };
-        let last = actions.intern(action(1)).unwrap();
+        let last = actions.intern(action(1), 0).unwrap();
         assert_eq!(actions.get(last), Some(&action(1)));
         assert_eq!(actions.get(NO_ACTION), None);
         assert!(actions.begin_epoch());
-        assert_eq!(actions.intern(action(2)), Some(1));
+        assert_eq!(actions.intern(action(2), 0), Some(1));
         assert_eq!(actions.get(last), None);
     }
 
@@ -197,10 +218,10 @@ mod tests {
     fn beyond_the_maximum_there_is_no_number() {
         let mut actions = FlowActions::default();
         for path in 0..MAX_ACTIONS as u32 {
-            assert!(actions.intern(action(path)).is_some());
+            assert!(actions.intern(action(path), 0).is_some());
         }
         assert!(actions.is_full());
-        assert_eq!(actions.intern(action(u32::MAX)), None);
-        assert!(actions.intern(action(5)).is_some());
+        assert_eq!(actions.intern(action(u32::MAX), 0), None);
+        assert!(actions.intern(action(5), 0).is_some());
     }
 }

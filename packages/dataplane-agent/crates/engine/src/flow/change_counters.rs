@@ -24,6 +24,18 @@ const BLOCK_BITS: u8 = SLOT_BITS;
 /// Low half of the count of changes, as cached actions store it.
 pub type Stamp = u32;
 
+/// The count at which a table was last changed that has no slots: a routing table other than the main table.
+#[derive(Debug, Default)]
+pub struct TableStamp(AtomicU32);
+
+impl TableStamp {
+    /// Whether the table may have changed since `stamp`.
+    #[inline]
+    pub fn changed_since(&self, stamp: Stamp) -> bool {
+        is_newer(&self.0, stamp)
+    }
+}
+
 /// Slots of one kind, and the count at which any of them last changed: the slots are read only if anything of this kind
 /// has changed.
 #[derive(Debug)]
@@ -98,6 +110,14 @@ impl ChangeCounters {
     pub fn ipv6_routes_changed(&self, networks: impl IntoIterator<Item = (u128, u8)>) {
         self.change(|stamp| {
             networks.into_iter().for_each(|network| self.ipv6_routes.set_ipv6_block(network, stamp));
+        });
+    }
+
+    /// To be called when routes of tables other than the main table have changed, after the change can be seen. Flows that
+    /// were routed by other tables are not concerned.
+    pub fn tables_changed<'a>(&self, tables: impl IntoIterator<Item = &'a TableStamp>) {
+        self.change(|stamp| {
+            tables.into_iter().for_each(|table| table.0.store(stamp, Ordering::Relaxed));
         });
     }
 
@@ -241,6 +261,18 @@ mod tests {
         assert!(!change_counters.ipv6_route_changed_since(net, 1));
         change_counters.ipv6_routes_changed([(0x2001 << 112, 16)]);
         assert!(change_counters.ipv6_route_changed_since(other, 2));
+    }
+
+    #[test]
+    fn a_change_of_a_table_concerns_that_table_alone() {
+        let change_counters = ChangeCounters::default();
+        let (one, other) = (TableStamp::default(), TableStamp::default());
+        change_counters.tables_changed([&one]);
+        assert_eq!(change_counters.count(), 1);
+        assert!(one.changed_since(0) && !one.changed_since(1) && !other.changed_since(0));
+        assert!(
+            !change_counters.route_changed_since(0, 0) && !change_counters.ipv6_route_changed_since(0, 0)
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use tollway_config::dataplane::{GatewayCheck, RowId, TableNumber};
+use tollway_config::dataplane::{GatewayCheck, RowId};
 
 use crate::packet::tuple::Addr;
 use crate::time::Now;
@@ -22,8 +22,8 @@ const FAILURES: u8 = 2;
 /// A gateway that is probed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GatewayKey {
-    /// Table in which the way to it is looked up.
-    pub table: TableNumber,
+    /// Row of the table in which the way to it is looked up; 0 for the main table.
+    pub table: RowId,
     /// Its address.
     pub address: Addr,
     /// How it is probed.

@@ -12,6 +12,7 @@ pub mod neighbor;
 pub(crate) mod options;
 pub(crate) mod redirect_rate;
 pub mod router_advertisements;
+pub mod routing_policy;
 
 /// Whether an address is limited broadcast or multicast, which is never routed.
 #[inline]

@@ -12,7 +12,7 @@ pub mod tuple;
 pub mod verdict;
 pub(crate) mod vlan;
 
-use tollway_config::dataplane::{ConnectionState, Mark, RowId};
+use tollway_config::dataplane::{ConnectionState, Mark, RowId, TableNumber};
 use tollway_wire::{ipv4, ipv6, tcp};
 
 use crate::ids::{AdjacencyId, ConnRef, Direction, NO_INTERFACE, NONE, QueueRef};
@@ -165,8 +165,10 @@ pub struct Meta {
     pub connection_mark: Mark,
     /// Mark of its connection before its rules were evaluated.
     pub connection_mark_before: Mark,
-    /// Routing mark; 0 none. Nothing is routed by it yet.
+    /// Routing mark; 0 none. The table of this name is looked up before the main table.
     pub routing_mark: Mark,
+    /// Number of the table that its route is in; 0 for the main table.
+    pub table: TableNumber,
     /// Queue that takes it.
     pub queue: QueueRef,
     /// Source before its translation, IPv4 in host order; 0 until a stage has noted it, and for IPv6.
@@ -241,6 +243,7 @@ impl Default for Meta {
             connection_mark: 0,
             connection_mark_before: 0,
             routing_mark: 0,
+            table: 0,
             new_dscp: None,
             queue: QueueRef::NONE,
             untranslated_src: 0,

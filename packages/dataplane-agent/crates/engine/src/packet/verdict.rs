@@ -86,6 +86,7 @@ drop_reasons! {
     Blackhole "blackhole" "The route is a blackhole.";
     UnreachableRoute "unreachable-route" "The route is of type unreachable.";
     ProhibitRoute "prohibit-route" "The route is of type prohibit.";
+    RoutingRule "routing-rule" "A routing rule drops it, or says that its destination is unreachable.";
     DirectedBroadcast "directed-broadcast" "Broadcast for a network behind another interface.";
     BeyondScope "beyond-scope" "A link-local address does not leave its link.";
     TtlExceeded "ttl-exceeded" "The time to live ran out.";

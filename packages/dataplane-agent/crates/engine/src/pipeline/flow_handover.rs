@@ -53,6 +53,7 @@ pub(super) fn hand_over_flow<F>(
         hook: meta.hook,
         out_interface: snapshot.interface(meta.out_interface).map_or(0, |interface| interface.row),
         next_hop: meta.next_hop,
+        table: snapshot.tables6().row(meta.table),
         marks: Marks { packet: 0, routing: 0, connection: 0 },
         new_dscp: None,
         fasttrack: false,
@@ -144,6 +145,7 @@ pub(super) fn apply_handover<F>(
     meta.hook = flow.hook;
     meta.out_interface = snapshot.interface_index(flow.out_interface).unwrap_or(NO_INTERFACE);
     meta.next_hop = flow.next_hop;
+    meta.table = snapshot.tables6().number_of(flow.table);
     (meta.mark, meta.routing_mark) = (flow.marks.packet, flow.marks.routing);
     (meta.connection_mark, meta.connection_mark_before) = (flow.marks.connection, flow.marks.connection);
     meta.new_dscp = flow.new_dscp;

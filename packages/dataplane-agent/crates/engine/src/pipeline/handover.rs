@@ -45,6 +45,8 @@ pub(crate) struct FlowHandover {
     pub out_interface: RowId,
     /// IPv4 address of the next hop, host order. That of IPv6 is looked up where it is needed.
     pub next_hop: u32,
+    /// Row of the table that the route of an IPv6 packet is in; 0 for the main table.
+    pub table: RowId,
     /// Marks that rules have set.
     pub marks: Marks,
     /// DSCP that a rule has set.

@@ -96,7 +96,7 @@ fn own_address<F>(
         let usable = |own: u128| state.shared.address_states.is_usable((interface.row, Addr(own)));
         interface.ipv6.as_ref()?.address_for(target, usable)
     });
-    incoming.or_else(|| snapshot.fib6().source_for(target))
+    incoming.or_else(|| snapshot.ipv6_source_for(target))
 }
 
 /// Turns an echo request in place into the reply. `false`, changing nothing, when its checksum is wrong. `l3` is the whole

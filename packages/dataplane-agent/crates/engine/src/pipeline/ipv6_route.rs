@@ -3,16 +3,14 @@
 use tollway_wire::{icmpv6, ipv6};
 
 use crate::ids::{InterfaceIndex, NO_INTERFACE};
-use crate::ip::fib::{Discard, Lookup6};
+use crate::ip::fib::Lookup6;
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::DropReason;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
+use crate::pipeline::routing::{Refusal, by_policy, discard_refusal, no_route};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
-
-/// Why a packet is not routed, and the error that its sender gets.
-type Refusal = (DropReason, Option<IcmpError>);
 
 /// Decides where a packet goes.
 ///
@@ -36,6 +34,7 @@ pub(crate) fn decide(snapshot: &Snapshot, shared: &Shared, meta: &mut Meta) -> R
         meta.flags |= flag::BROADCAST;
         return if from_port { to_router(meta, link) } else { out(snapshot, meta, link) };
     }
+    let mut refused = None;
     let lookup = if ipv6::is_link_local(dst) {
         match is_own(snapshot, link, dst) {
             true => Lookup6::Local { interface: link },
@@ -45,7 +44,14 @@ pub(crate) fn decide(snapshot: &Snapshot, shared: &Shared, meta: &mut Meta) -> R
         // What decides between several next hops must be known when the source is translated.
         let hash = snapshot.ipv6_flow_hash(&meta.tuple);
         meta.next_hop = hash;
-        snapshot.fib6().lookup_for(dst, || u64::from(hash))
+        match snapshot.policy6() {
+            None => snapshot.fib6().lookup_for(dst, || u64::from(hash)),
+            Some(tables) => {
+                let decision = by_policy(&tables, meta, || u64::from(hash));
+                refused = decision.refused;
+                decision.lookup
+            }
+        }
     };
     if let Lookup6::Local { interface } = lookup {
         let row = snapshot.interface(interface).map_or(0, |interface| interface.row);
@@ -70,12 +76,8 @@ pub(crate) fn decide(snapshot: &Snapshot, shared: &Shared, meta: &mut Meta) -> R
     }
     match lookup {
         Lookup6::Connected { interface } | Lookup6::Via { interface, .. } => out(snapshot, meta, interface),
-        Lookup6::Discard(Discard::Blackhole) => Err((DropReason::Blackhole, None)),
-        Lookup6::Discard(Discard::Unreachable) => Err((DropReason::UnreachableRoute, Some(IcmpError::HOST))),
-        Lookup6::Discard(Discard::Prohibit) => Err((DropReason::ProhibitRoute, Some(IcmpError::PROHIBITED))),
-        Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::NoRoute => {
-            Err((DropReason::NoRoute, Some(IcmpError::NETWORK)))
-        }
+        Lookup6::Discard(discard) => Err(discard_refusal(discard)),
+        Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::NoRoute => Err(no_route(refused)),
     }
 }
 

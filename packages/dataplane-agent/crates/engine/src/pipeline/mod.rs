@@ -49,7 +49,10 @@ pub(crate) mod stateless;
 pub(crate) mod echo;
 pub(crate) mod tcp_reset;
 
-// The routes of IPv6, whose errors are the router's own packets.
+// Routes, whose errors are the router's own packets.
+pub(crate) mod routing;
+
+pub(crate) mod ipv4_route;
 pub(crate) mod ipv6_route;
 
 // Rules, and the loop of the slow path.
@@ -188,11 +191,11 @@ stages! {
         [IcmpRedirect NatExhausted NatNoAddress];
     Route route SlowPath Networking "Decides between the router itself, an interface and a next hop, or nothing."
         [BadIpOptions SourceRouteFailed MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole
-         UnreachableRoute ProhibitRoute NoRoute OutInterfaceDown ReversePath BeyondScope];
+         UnreachableRoute ProhibitRoute NoRoute RoutingRule OutInterfaceDown ReversePath BeyondScope];
     Ttl ttl SlowPath Networking "Ends packets whose time to live runs out, or that are too long and must not be fragmented."
         [TtlExceeded FragmentationNeeded];
     Mangle mangle SlowPath Firewall "Evaluates the rules of mangle's chain input, forward or output."
-        [];
+        [ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute RoutingRule OutInterfaceDown BeyondScope];
     Filter filter SlowPath Firewall "Evaluates the rules of the chain input, forward or output."
         [FilterDrop FilterReject];
     ManglePost mangle_post SlowPath Firewall "Evaluates the rules of mangle's chain postrouting."

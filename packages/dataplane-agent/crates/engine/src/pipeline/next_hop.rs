@@ -74,7 +74,7 @@ pub(crate) fn ipv6_next_hop(snapshot: &Snapshot, meta: &Meta) -> u128 {
     if meta.is(flag::BROADCAST) || ipv6::is_link_local(dst) {
         return dst;
     }
-    match snapshot.fib6().lookup_for(dst, || u64::from(meta.next_hop)) {
+    match snapshot.table6(meta.table).lookup_for(dst, || u64::from(meta.next_hop)) {
         Lookup6::Via { gateway, .. } => gateway,
         Lookup6::Local { .. }
         | Lookup6::Broadcast { .. }

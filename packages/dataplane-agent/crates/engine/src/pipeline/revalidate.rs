@@ -1,11 +1,13 @@
 //! Revalidation of a cached flow action: whether it is still valid after routes or address lists have changed.
 
-use tollway_config::dataplane::RpFilter;
+use tollway_config::dataplane::{Mark, RpFilter};
 
 use crate::flow::actions::FlowAction;
 use crate::flow::change_counters::Stamp;
 use crate::flow::conntrack::{ConnectionTable, action_flag};
-use crate::ip::fib::{Lookup, Lookup6};
+use crate::ids::InterfaceIndex;
+use crate::ip::fib::{Address, Lookup, Lookup6};
+use crate::ip::routing_policy::RoutingQuery;
 use crate::packet::Meta;
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::tuple::{Addr, Tuple};
@@ -28,8 +30,11 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
         return false;
     }
     let checks_source = !meta.is_ipv6() && snapshot.settings.rp_filter != RpFilter::No;
-    if checks_source && route_changed(state, meta.tuple.src, stamp) {
-        return false;
+    if checks_source {
+        let others = snapshot.policy().is_some_and(|tables| tables.any_changed_since(stamp));
+        if others || route_changed(state, meta.tuple.src, stamp) {
+            return false;
+        }
     }
     // The addresses for which the rules were evaluated: mangle's prerouting sees the received destination, the other
     // chains the translated one. The source is translated after all rules.
@@ -46,14 +51,13 @@ pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, met
     if listed && [meta.tuple.src, came, dst].into_iter().any(network_changed) {
         return false;
     }
-    if route_changed(state, dst, stamp) {
-        let leads = match dst.as_v4() {
-            Some(_) => leads_to(snapshot, state, &routed, &action),
-            None => leads_to_ipv6(snapshot, state, &routed, &action),
-        };
-        if !leads {
-            return false;
-        }
+    let by = RoutedBy { mark: state.actions.routing_mark(cached.action), interface: meta.in_interface };
+    let leads = match dst.as_v4() {
+        Some(_) => leads_to(snapshot, state, &routed, &action, by, stamp),
+        None => leads_to_ipv6(snapshot, state, &routed, &action, by, stamp),
+    };
+    if !leads {
+        return false;
     }
     let now = state.cache_epoch.stamp;
     state.table.set_stamp(meta.entry, now);
@@ -69,11 +73,47 @@ fn route_changed<F>(state: &WorkerState<F>, address: Addr, stamp: Stamp) -> bool
     }
 }
 
+/// What beside its addresses decides the table of a packet.
+#[derive(Clone, Copy)]
+struct RoutedBy {
+    /// Routing mark.
+    mark: Mark,
+    /// In-interface.
+    interface: InterfaceIndex,
+}
+
+impl RoutedBy {
+    fn query<A: Address>(self, tuple: &Tuple) -> RoutingQuery<A> {
+        let [source, destination] =
+            [tuple.src, tuple.dst].map(|address| A::of(address.into()).unwrap_or_default());
+        RoutingQuery { source, destination, mark: self.mark, interface: self.interface }
+    }
+}
+
 /// [`leads_to`] for a destination of IPv6.
-fn leads_to_ipv6<F>(snapshot: &Snapshot, state: &WorkerState<F>, tuple: &Tuple, action: &FlowAction) -> bool {
+fn leads_to_ipv6<F>(
+    snapshot: &Snapshot,
+    state: &WorkerState<F>,
+    tuple: &Tuple,
+    action: &FlowAction,
+    by: RoutedBy,
+    stamp: Stamp,
+) -> bool {
     let dst = tuple.dst.0;
     let flow = || u64::from(snapshot.ipv6_flow_hash(tuple));
-    let (interface, next_hop) = match snapshot.fib6().lookup_for(dst, flow) {
+    let main_changed = || route_changed(state, tuple.dst, stamp);
+    let lookup = match snapshot.policy6() {
+        Some(tables) => {
+            let query = by.query(tuple);
+            if !tables.changed_since(&query, stamp, main_changed) {
+                return true;
+            }
+            tables.decide(&query, flow).lookup
+        }
+        None if !main_changed() => return true,
+        None => snapshot.fib6().lookup_for(dst, flow),
+    };
+    let (interface, next_hop) = match lookup {
         Lookup6::Connected { interface } => (interface, dst),
         Lookup6::Via { interface, gateway } => (interface, gateway),
         Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::Discard(_) | Lookup6::NoRoute => {
@@ -93,10 +133,30 @@ fn translated<F>(state: &WorkerState<F>, meta: &Meta) -> Option<Tuple> {
     Some(tuples.target(ConnectionTable::direction_of(meta.entry)))
 }
 
-/// Whether the route of packets with this tuple still has the port and the adjacency of the cached action.
-fn leads_to<F>(snapshot: &Snapshot, state: &WorkerState<F>, tuple: &Tuple, action: &FlowAction) -> bool {
+/// Whether the route of packets with this tuple still has the port and the adjacency of the cached action. It is looked up
+/// only if a table by which it was found may have changed since `stamp`.
+fn leads_to<F>(
+    snapshot: &Snapshot,
+    state: &WorkerState<F>,
+    tuple: &Tuple,
+    action: &FlowAction,
+    by: RoutedBy,
+    stamp: Stamp,
+) -> bool {
     let Some(dst) = tuple.dst.as_v4() else { return false };
-    let (interface, next_hop) = match snapshot.lookup_for(dst, tuple) {
+    let main_changed = || route_changed(state, tuple.dst, stamp);
+    let lookup = match snapshot.policy() {
+        Some(tables) => {
+            let query = by.query(tuple);
+            if !tables.changed_since(&query, stamp, main_changed) {
+                return true;
+            }
+            tables.decide(&query, || u64::from(snapshot.flow_hash(tuple))).lookup
+        }
+        None if !main_changed() => return true,
+        None => snapshot.lookup_for(dst, tuple),
+    };
+    let (interface, next_hop) = match lookup {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),
         Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => {

@@ -189,6 +189,7 @@ pub(crate) fn view<F>(
         dstnat: status.is_some_and(|status| status.dstnat()),
         mark: meta.mark,
         connection_mark: meta.connection_mark,
+        routing_mark: meta.routing_mark,
         dscp: dscp_of(meta, head),
         dscp_written: meta.new_dscp.is_some(),
         hop_limit: hop_limit_of(meta, head),

@@ -175,7 +175,7 @@ fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
         SlowReason::FastPathOff
     } else if let Some(reason) = packet.meta.slow_by_itself() {
         reason
-    } else if !rules.filter.is_empty() || !rules.mangle.is_empty() {
+    } else if !rules.filter.is_empty() || !rules.mangle.is_empty() || snapshot.has_policy() {
         SlowReason::RulesWithoutTracking
     } else {
         not_routable(snapshot, &packet.meta).unwrap_or(SlowReason::ReversePath)

@@ -14,6 +14,7 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::Stage;
 use crate::pipeline::next_hop::ipv6_next_hop;
+use crate::pipeline::routing::query_of;
 use crate::pipeline::state::WorkerState;
 use crate::qos::forest::RowPart;
 use crate::snapshot::Snapshot;
@@ -88,11 +89,7 @@ pub(super) fn decision<F: Frame>(
             ended.or_else(|| translation(stage == Stage::DstNat, seen, meta, own.is_empty()))
         }
         Stage::Route if asked => {
-            let sought = meta.tuple.dst.as_v4().filter(|dst| has_looked_up(meta, *dst));
-            rows.extend(sought.and_then(|dst| snapshot.fib().row_of(dst)));
-            if meta.is_ipv6() && !meta.is(flag::BROADCAST) {
-                rows.extend(snapshot.fib6().row_of(meta.tuple.dst.0));
-            }
+            rows.extend(route_rows(snapshot, meta));
             ended.or_else(|| routed(snapshot, meta))
         }
         Stage::Ttl if asked => {
@@ -110,6 +107,9 @@ pub(super) fn decision<F: Frame>(
             let mangled = Mangled::between(&before, meta);
             let touched = !new.is_empty() || mangled != Mangled::default();
             rows.extend(new);
+            if stage == Stage::Mangle && meta.hook == Hook::Output && seen.routing_mark != meta.routing_mark {
+                rows.extend(route_rows(snapshot, meta));
+            }
             ended.or_else(|| touched.then_some(Decision::Mangled(mangled)))
         }
         Stage::Filter if asked => {
@@ -235,6 +235,19 @@ fn translation(destination: bool, seen: &Meta, meta: &Meta, no_rule: bool) -> Op
 fn has_looked_up(meta: &Meta, dst: u32) -> bool {
     const BEFORE: [DropReason; 2] = [DropReason::MartianSource, DropReason::ReversePath];
     !is_group(dst) && !BEFORE.iter().any(|reason| meta.verdict == Verdict::Drop(*reason))
+}
+
+/// Rows by which a packet is routed: a routing rule, a table other than the main table, a configured route.
+fn route_rows(snapshot: &Snapshot, meta: &Meta) -> Vec<RowId> {
+    let dst = meta.tuple.dst;
+    match (dst.as_v4(), snapshot.policy(), snapshot.policy6()) {
+        (Some(v4), ..) if !has_looked_up(meta, v4) => Vec::new(),
+        (Some(v4), None, _) => snapshot.fib().row_of(v4).into_iter().collect(),
+        (Some(_), Some(tables), _) => tables.rows_of(&query_of(meta)),
+        (None, ..) if meta.is(flag::BROADCAST) => Vec::new(),
+        (None, _, None) => snapshot.fib6().row_of(dst.0).into_iter().collect(),
+        (None, _, Some(tables)) => tables.rows_of(&query_of(meta)),
+    }
 }
 
 fn routed(snapshot: &Snapshot, meta: &Meta) -> Option<Decision> {

@@ -4,6 +4,7 @@ mod interface;
 mod ipv6;
 mod ipv6_addresses;
 mod links;
+mod routing;
 mod rules;
 mod view;
 
@@ -18,9 +19,10 @@ use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::TableKind;
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
-use crate::ip::fib::{Address, ConnectedBase, Fib, Fib6, StaticRoutes, Table, Zone, resolve};
+use crate::ip::fib::{Address, ChangedTables, ConnectedBase, Fib, Fib6, Table, Tables, resolve, zones};
 use crate::ip::gateway_checks::{GatewayChecks, GatewayKey};
 use crate::ip::neighbor::StaticNeighbor;
+use crate::ip::routing_policy::RoutingPolicy;
 use crate::packet::family::Family;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
@@ -31,6 +33,7 @@ pub use ipv6::{InterfaceIpv6, OwnAddress};
 use ipv6_addresses::{add_ipv6, addresses_with_identifiers};
 use links::LinkIds;
 pub use links::{Encapsulation, Encapsulations, VlanTable};
+pub(crate) use routing::FamilyTables;
 use rules::{BuiltLists, FamilyRules, build_lists, fasttracks};
 
 /// A part of the configuration that snapshots share when it did not change.
@@ -82,6 +85,8 @@ pub struct Snapshot {
     /// Settings of `/ip/settings`.
     pub(crate) settings: IpSettings,
     tracking: bool,
+    /// There is no connection tracking, no filter or mangle rule and no table but the main table, for IPv4 and IPv6.
+    by_route_alone: [bool; 2],
     /// The configured mode of connection tracking.
     pub(crate) tracking_mode: TrackingMode,
     /// Timeouts of connections.
@@ -97,6 +102,14 @@ pub struct Snapshot {
     encapsulations: Arc<Encapsulations>,
     fib: Arc<Fib>,
     fib6: Arc<Fib6>,
+    /// The other tables of IPv4.
+    tables: Tables<u32>,
+    /// The other tables of IPv6.
+    tables6: Tables<u128>,
+    /// How a table is chosen for packets of IPv4; `None` where it is always the main table.
+    policy: Option<RoutingPolicy<u32>>,
+    /// How a table is chosen for packets of IPv6.
+    policy6: Option<RoutingPolicy<u128>>,
     /// Gateways that are probed.
     pub(crate) gateway_checks: Arc<GatewayChecks>,
     /// Addresses of IPv6, with those that are made from link-layer addresses.
@@ -149,13 +162,13 @@ pub struct Rebuilt {
     pub routes: ChangedRoutes,
 }
 
-/// Configured routes by family; `None` where a table stays as it is or is new.
+/// Configured routes by family.
 #[derive(Debug, Clone, Default)]
 pub struct ChangedRoutes {
     /// Routes of IPv4.
-    pub v4: Option<StaticRoutes<u32>>,
+    pub v4: ChangedTables<u32>,
     /// Routes of IPv6.
-    pub v6: Option<StaticRoutes<u128>>,
+    pub v6: ChangedTables<u128>,
 }
 
 /// Number of deep blocks without routes from which on a commit that changes routes builds a new table.
@@ -224,15 +237,25 @@ impl Snapshot {
         let Built { mut interfaces, links, ids, vlans, encapsulations } =
             build_interfaces(config, ports, kept.link_ids)?;
         let down = kept.gateway_checks.down();
-        let known = basis.map(|basis| (&basis.snapshot.fib, &*basis.config.addresses));
-        let (fib, v4) = build_routes(config, &config.addresses, &map, &interfaces, &down, basis.zip(known))?;
+        let known = basis.map(|Basis { config, snapshot }| FormerTables {
+            main: &snapshot.fib,
+            others: &snapshot.tables,
+            addresses: &config.addresses,
+        });
+        let BuiltRoutes { main: fib, others: tables, changed: v4 } =
+            build_routes(config, &config.addresses, &map, &interfaces, &down, basis.zip(known))?;
         let addresses6 = if config.settings.ipv6.disable_ipv6 {
             Vec::new()
         } else {
             addresses_with_identifiers(config, &map, &interfaces)?
         };
-        let known = basis.map(|basis| (&basis.snapshot.fib6, &*basis.snapshot.addresses6));
-        let (fib6, v6) = build_routes(config, &addresses6, &map, &interfaces, &down, basis.zip(known))?;
+        let known = basis.map(|Basis { snapshot, .. }| FormerTables {
+            main: &snapshot.fib6,
+            others: &snapshot.tables6,
+            addresses: &snapshot.addresses6,
+        });
+        let BuiltRoutes { main: fib6, others: tables6, changed: v6 } =
+            build_routes(config, &addresses6, &map, &interfaces, &down, basis.zip(known))?;
         let routes = ChangedRoutes { v4, v6 };
         for (index, interface) in interfaces.iter_mut().enumerate() {
             interface.addresses = fib.addresses(index as u16).to_vec();
@@ -241,6 +264,8 @@ impl Snapshot {
         add_ipv6(&addresses6, &map, &mut interfaces);
         let static_neighbors = build_static_neighbors(config, &map, &mut interfaces)?;
         let BuiltLists { v4: lists, v6: lists6, contents: list_contents } = build_lists(config, basis)?;
+        let policy = RoutingPolicy::build(config, &config.mangle, &map)?;
+        let policy6 = RoutingPolicy::build(config, &config.ipv6_mangle, &map)?;
         let rules = FamilyRules::build(Family::V4, config, lists, &map, basis)?;
         let rules6 = FamilyRules::build(Family::V6, config, lists6, &map, basis)?;
         let same_queues = |basis: &Basis<'_>| {
@@ -261,7 +286,10 @@ impl Snapshot {
             }
         };
         let tracking = match config.tracking.enabled {
-            TrackingMode::Auto => !rules.is_empty() || !rules6.is_empty(),
+            // What a table is chosen by is looked at for each packet unless the flow cache remembers it.
+            TrackingMode::Auto => {
+                !rules.is_empty() || !rules6.is_empty() || policy.is_some() || policy6.is_some()
+            }
             TrackingMode::Yes => true,
             TrackingMode::No => false,
         };
@@ -277,6 +305,10 @@ impl Snapshot {
             workers,
             settings: config.settings.clone(),
             tracking,
+            by_route_alone: [
+                rules.has_no_decisions() && policy.is_none() && !tracking,
+                rules6.has_no_decisions() && policy6.is_none() && !tracking,
+            ],
             tracking_mode: config.tracking.enabled,
             timeouts: Timeouts::new(&config.tracking),
             max_connections: config.tracking.max_entries,
@@ -287,6 +319,10 @@ impl Snapshot {
             encapsulations: Arc::new(encapsulations),
             fib,
             fib6,
+            tables,
+            tables6,
+            policy,
+            policy6,
             gateway_checks: Arc::clone(kept.gateway_checks),
             addresses6,
             list_contents,
@@ -317,6 +353,8 @@ impl Snapshot {
             && Family::ALL
                 .iter()
                 .all(|family| Arc::ptr_eq(&self.rules(*family).lists, &other.rules(*family).lists))
+            && self.policy == other.policy
+            && self.policy6 == other.policy6
             && self.interfaces == other.interfaces
             && self.ports == other.ports
             && self.vlans == other.vlans
@@ -343,8 +381,12 @@ impl Snapshot {
         let same_table =
             |family: Family, kind: TableKind| self.rules(family).shares(kind, other.rules(family));
         match part {
-            SnapshotPart::Routes => Arc::ptr_eq(&self.fib, &other.fib),
-            SnapshotPart::Ipv6Routes => Arc::ptr_eq(&self.fib6, &other.fib6),
+            SnapshotPart::Routes => {
+                Arc::ptr_eq(&self.fib, &other.fib) && self.tables.are_those_of(&other.tables)
+            }
+            SnapshotPart::Ipv6Routes => {
+                Arc::ptr_eq(&self.fib6, &other.fib6) && self.tables6.are_those_of(&other.tables6)
+            }
             SnapshotPart::AddressLists => Arc::ptr_eq(&self.list_contents, &other.list_contents),
             SnapshotPart::Filter => same_table(Family::V4, TableKind::Filter),
             SnapshotPart::Nat => same_table(Family::V4, TableKind::Nat),
@@ -357,58 +399,67 @@ impl Snapshot {
     }
 }
 
-/// Builds the routes of a family. If interfaces and addresses have not changed, returns the former table, and the configured routes
-/// that are to replace those in it if these have changed; otherwise returns a new table.
+/// Builds the routes of a family. If interfaces and addresses have not changed, former tables stay, with the configured
+/// routes that are to replace those in them if these have changed; otherwise tables are new.
 fn build_routes<A: Address>(
     config: &DataplaneConfig,
     addresses: &[InterfaceAddress],
     map: &InterfaceMap,
     interfaces: &[Interface],
     down: &HashSet<GatewayKey>,
-    basis: Option<(Basis<'_>, FormerTable<'_, A>)>,
+    basis: Option<(Basis<'_>, FormerTables<'_, A>)>,
 ) -> Result<BuiltRoutes<A>, BuildError> {
     let running: Vec<bool> = interfaces.iter().map(|interface| interface.up).collect();
-    let stays = |(basis, (_, before)): &(Basis<'_>, FormerTable<'_, A>)| {
+    let configured = &config.routing_tables;
+    let stays = |(basis, before): &(Basis<'_>, FormerTables<'_, A>)| {
         let states = |interfaces: &[Interface]| -> Vec<_> {
             interfaces.iter().map(|interface| (interface.row, interface.enabled, interface.up)).collect()
         };
         let of_family = |address: &&InterfaceAddress| A::of(address.address).is_some();
-        before.iter().filter(of_family).eq(addresses.iter().filter(of_family))
+        before.addresses.iter().filter(of_family).eq(addresses.iter().filter(of_family))
             && states(&basis.snapshot.interfaces) == states(interfaces)
     };
-    if let Some((basis, (fib, _))) = basis.filter(stays) {
+    if let Some((basis, FormerTables { main, others, .. })) = basis.filter(stays) {
         let of_family = |route: &&Route| A::of(route.destination).is_some();
-        if basis.config.routes.iter().filter(of_family).eq(config.routes.iter().filter(of_family)) {
-            return Ok((Arc::clone(fib), None));
+        let same_routes =
+            basis.config.routes.iter().filter(of_family).eq(config.routes.iter().filter(of_family));
+        if same_routes && basis.config.routing_tables == *configured {
+            let changed = ChangedTables::default();
+            return Ok(BuiltRoutes { main: Arc::clone(main), others: others.clone(), changed });
         }
-        let few = fib.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
+        let few = main.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
         if !(few && differs_in_more(basis.config, config)) {
-            let checked = resolve_main(&fib.base(), &config.routes, down)?;
-            if fib.has_room(&checked) && fib.unused_blocks() < UNUSED_BLOCKS {
-                return Ok((Arc::clone(fib), Some(checked)));
+            let base = main.base();
+            let mut checked = resolve(&zones(&base, configured)?, &config.routes, down)?.into_iter();
+            let of_main = checked.next().unwrap_or_default();
+            if main.has_room(&of_main) && main.unused_blocks() < UNUSED_BLOCKS {
+                let (others, changed) = Tables::build(&base, configured, checked, Some(others))?;
+                let changed = ChangedTables { main: Some(of_main), others: changed };
+                return Ok(BuiltRoutes { main: Arc::clone(main), others, changed });
             }
         }
     }
-    let base = ConnectedBase::new(config, addresses, map, &running)?;
-    let routes = resolve_main(&base, &config.routes, down)?;
-    Ok((Arc::new(Table::with_routes(Arc::new(base), &routes)?), None))
+    let base = Arc::new(ConnectedBase::new(config, addresses, map, &running)?);
+    let mut routes = resolve(&zones(&base, configured)?, &config.routes, down)?.into_iter();
+    let main = Table::with_routes(Arc::clone(&base), &routes.next().unwrap_or_default())?;
+    let (others, _) = Tables::build(&base, configured, routes, None)?;
+    Ok(BuiltRoutes { main: Arc::new(main), others, changed: ChangedTables::default() })
 }
 
-/// The configured routes of the main table.
-pub(crate) fn resolve_main<A: Address>(
-    base: &ConnectedBase<A>,
-    routes: &[Route],
-    down: &HashSet<GatewayKey>,
-) -> Result<StaticRoutes<A>, BuildError> {
-    let tables = resolve(&[Zone { base, sees_main: false }], routes, down)?;
-    Ok(tables.into_iter().next().unwrap_or_default())
+/// The tables of a family, and the configured routes that are to replace those in them.
+struct BuiltRoutes<A: Address> {
+    main: Arc<Table<A>>,
+    others: Tables<A>,
+    changed: ChangedTables<A>,
 }
 
-/// A table, and configured routes that are to replace those in it.
-type BuiltRoutes<A> = (Arc<Table<A>>, Option<StaticRoutes<A>>);
-
-/// The table of the snapshot before, and the addresses that it was built with.
-type FormerTable<'a, A> = (&'a Arc<Table<A>>, &'a [InterfaceAddress]);
+/// The tables of the snapshot before, and the addresses that they were built with.
+#[derive(Clone, Copy)]
+struct FormerTables<'a, A: Address> {
+    main: &'a Arc<Table<A>>,
+    others: &'a Tables<A>,
+    addresses: &'a [InterfaceAddress],
+}
 
 /// Whether two configurations differ in anything but their routes.
 fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
@@ -419,6 +470,8 @@ fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
         interfaces,
         addresses,
         routes: _,
+        routing_tables,
+        routing_rules,
         neighbors,
         address_lists,
         filter,
@@ -438,6 +491,8 @@ fn differs_in_more(one: &DataplaneConfig, other: &DataplaneConfig) -> bool {
         || *tracking != other.tracking
         || *interfaces != other.interfaces
         || *addresses != other.addresses
+        || *routing_tables != other.routing_tables
+        || *routing_rules != other.routing_rules
         || *neighbors != other.neighbors
         || *address_lists != other.address_lists
         || *filter != other.filter

@@ -102,6 +102,11 @@ impl FamilyRules {
         self.filter.is_empty() && self.nat.is_empty() && self.mangle.is_empty()
     }
 
+    /// Whether no rule decides about packets that are not tracked.
+    pub(super) fn has_no_decisions(&self) -> bool {
+        self.filter.is_empty() && self.mangle.is_empty()
+    }
+
     /// Whether rules read or set marks.
     pub(super) fn knows_marks(&self) -> bool {
         !self.mangle.is_empty() || self.filter.reads_connection_mark() || self.nat.reads_connection_mark()

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use tollway_config::dataplane::{FasttrackMode, Route, RowId, RpFilter};
+use tollway_config::dataplane::{DataplaneConfig, FasttrackMode, RowId, RpFilter};
 
 use super::rules::FamilyRules;
-use super::{BuildError, Encapsulations, Interface, OwnAddress, Port, Snapshot, resolve_main};
+use super::{BuildError, ChangedRoutes, Encapsulations, Interface, OwnAddress, Port, Snapshot};
 use crate::firewall::address_set::Contents;
 use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::{Position, RuleTable, TableKind};
 use crate::ids::LinkId;
 use crate::ip::address_states::ConfiguredAddress;
-use crate::ip::fib::{Fib, Fib6, Lookup, StaticRoutes};
+use crate::ip::fib::{Address, ChangedTables, Fib, Fib6, Lookup, Table, resolve, zones};
 use crate::ip::fragments::FragmentLimits;
 use crate::ip::gateway_checks::GatewayChecks;
 use crate::ip::multipath::flow_hash;
@@ -112,8 +112,8 @@ impl Snapshot {
         self.tracking
     }
 
-    /// Whether forwarding IPv4 needs only a route: there is no connection tracking, no filter or mangle rule and no
-    /// reverse path check.
+    /// Whether forwarding IPv4 needs only a route of the main table: there is no connection tracking, no filter, mangle
+    /// or routing rule and no reverse path check.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.has_no_decisions(Family::V4)
@@ -127,9 +127,12 @@ impl Snapshot {
         self.has_no_decisions(Family::V6) && self.settings.ipv6.forward
     }
 
+    #[inline]
     fn has_no_decisions(&self, family: Family) -> bool {
-        let rules = self.rules(family);
-        !self.tracking && rules.filter.is_empty() && rules.mangle.is_empty()
+        match family {
+            Family::V4 => self.by_route_alone[0],
+            Family::V6 => self.by_route_alone[1],
+        }
     }
 
     /// Whether packets of fasttracked connections skip rules and queues.
@@ -157,7 +160,13 @@ impl Snapshot {
     /// [`Self::lookup`] for a packet that is routed by this tuple.
     #[inline(always)]
     pub(crate) fn lookup_for(&self, address: u32, tuple: &Tuple) -> Lookup {
-        self.fib.lookup_for(address, || u64::from(flow_hash(self.settings.multipath_hash, tuple)))
+        self.fib.lookup_for(address, || u64::from(self.flow_hash(tuple)))
+    }
+
+    /// Hash of the flow of an IPv4 packet, for a route with several next hops.
+    #[inline]
+    pub(crate) fn flow_hash(&self, tuple: &Tuple) -> u32 {
+        flow_hash(self.settings.multipath_hash, tuple)
     }
 
     /// Hash of the flow of an IPv6 packet, for a route with several next hops.
@@ -204,22 +213,34 @@ impl Snapshot {
         &self.fib
     }
 
-    /// The configured routes with the gateways that are up now.
+    /// The configured routes of every table with the gateways that are up now. `config` is what the snapshot was built
+    /// from.
     ///
     /// # Errors
     /// Names the row of a route that is impossible.
-    pub(crate) fn resolve_routes(
+    pub(crate) fn resolve_routes(&self, config: &DataplaneConfig) -> Result<ChangedRoutes, BuildError> {
+        Ok(ChangedRoutes {
+            v4: self.resolve_family(&self.fib, config)?,
+            v6: self.resolve_family(&self.fib6, config)?,
+        })
+    }
+
+    fn resolve_family<A: Address>(
         &self,
-        routes: &[Route],
-    ) -> Result<(StaticRoutes<u32>, StaticRoutes<u128>), BuildError> {
-        let down = self.gateway_checks.down();
-        Ok((resolve_main(&self.fib.base(), routes, &down)?, resolve_main(&self.fib6.base(), routes, &down)?))
+        main: &Table<A>,
+        config: &DataplaneConfig,
+    ) -> Result<ChangedTables<A>, BuildError> {
+        let (base, down) = (main.base(), self.gateway_checks.down());
+        let mut routes = resolve(&zones(&base, &config.routing_tables)?, &config.routes, &down)?.into_iter();
+        Ok(ChangedTables { main: routes.next(), others: (1..).zip(routes).collect() })
     }
 
     /// Probes the gateways of the routes of this snapshot from now on, and no others.
     pub(crate) fn probe_gateways(&self) {
         let mut probes = self.fib.probes();
         probes.extend(self.fib6.probes());
+        probes.extend(self.tables.iter().flat_map(|(_, table)| table.probes()));
+        probes.extend(self.tables6.iter().flat_map(|(_, table)| table.probes()));
         self.gateway_checks.follow(&probes);
     }
 
@@ -264,7 +285,18 @@ impl Snapshot {
 
     /// Source address for packets of the router to a destination.
     pub(crate) fn source_for(&self, destination: u32) -> Option<u32> {
-        self.fib.source_for(destination)
+        match self.policy() {
+            None => self.fib.source_for(destination),
+            Some(tables) => tables.source_for(destination),
+        }
+    }
+
+    /// [`Self::source_for`] of IPv6.
+    pub(crate) fn ipv6_source_for(&self, destination: u128) -> Option<u128> {
+        match self.policy6() {
+            None => self.fib6.source_for(destination),
+            Some(tables) => tables.source_for(destination),
+        }
     }
 
     /// Whether cached actions may depend on volume, time, DSCP or lists.

@@ -18,9 +18,9 @@ impl RuleTable {
     pub fn evaluate(&self, view: &mut PacketView, start: &Position, out: &mut Evaluation) {
         out.reset();
         // The view was just written field by field: a copy of it would stall on the store buffer.
-        let before = (view.mark, view.connection_mark, view.dscp, view.dscp_written);
+        let before = (view.mark, view.connection_mark, view.routing_mark, view.dscp, view.dscp_written);
         self.run(view, start.copy(), out);
-        (view.mark, view.connection_mark, view.dscp, view.dscp_written) = before;
+        (view.mark, view.connection_mark, view.routing_mark, view.dscp, view.dscp_written) = before;
         if out.resume.is_none() {
             out.matched_before_resume = out.matched.len();
         }

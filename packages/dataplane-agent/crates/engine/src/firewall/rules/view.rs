@@ -44,6 +44,8 @@ pub struct PacketView {
     pub mark: Mark,
     /// Mark of the connection; 0 none.
     pub connection_mark: Mark,
+    /// Mark of the packet for routing; 0 none.
+    pub routing_mark: Mark,
     /// DSCP of the IP header.
     pub dscp: u8,
     /// A rule has written the DSCP: it is not the received one.
@@ -84,6 +86,7 @@ impl Default for PacketView {
             dstnat: false,
             mark: 0,
             connection_mark: 0,
+            routing_mark: 0,
             dscp: 0,
             dscp_written: false,
             hop_limit: 64,

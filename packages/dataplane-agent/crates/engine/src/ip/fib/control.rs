@@ -48,6 +48,8 @@ impl<A: Address> Static<A> {
 pub struct Control<A: Address> {
     /// Interfaces and own addresses on which the routes are resolved.
     pub connected_base: Arc<ConnectedBase<A>>,
+    /// The connected networks are in the table.
+    pub has_networks: bool,
     table: A::Table,
     /// Route infos by number, from [`FIRST`] on, and whether each is resolved.
     infos: Vec<(RouteInfo<A>, bool)>,
@@ -88,6 +90,7 @@ impl<A: Address> Control<A> {
     pub fn new(connected_base: Arc<ConnectedBase<A>>) -> Self {
         Self {
             connected_base,
+            has_networks: false,
             table: A::Table::new(),
             infos: Vec::new(),
             numbers: HashMap::new(),
@@ -184,6 +187,7 @@ impl<A: Address> Control<A> {
         changed: &mut Vec<Prefix<A>>,
     ) -> Result<(), FibFull> {
         let connected_base = Arc::clone(&self.connected_base);
+        self.has_networks = true;
         for checked in &connected_base.fixed {
             let number = self.number(published, &checked.info)?;
             self.fixed.push((checked.prefix, number));

@@ -62,7 +62,23 @@ impl<A: Address> Table<A> {
     /// of other programs. Routes cannot be changed meanwhile; lookups can be made.
     pub fn for_each_route(&self, mut tell: impl FnMut(&ListedRoute<A>)) {
         let control = self.control();
-        for route in &control.connected_base.connected {
+        self.for_each_connected_of(&control, &mut tell);
+        self.for_each_static_of(&control, &mut tell);
+        self.for_each_learned_of(&control, &mut tell);
+    }
+
+    /// Calls a function with every connected route and its state.
+    pub fn for_each_connected(&self, tell: impl FnMut(&ListedRoute<A>)) {
+        self.for_each_connected_of(&self.control(), tell);
+    }
+
+    /// Calls a function with every route of another program and its state.
+    pub fn for_each_learned(&self, tell: impl FnMut(&ListedRoute<A>)) {
+        self.for_each_learned_of(&self.control(), tell);
+    }
+
+    fn for_each_connected_of(&self, control: &Control<A>, mut tell: impl FnMut(&ListedRoute<A>)) {
+        for route in control.connected_base.connected.iter().filter(|_| control.has_networks) {
             let (destination, prefix_len) = route.prefix;
             // An address with its whole length is both local and its own connected network: the address answers lookups.
             let wins = |info: &RouteInfo<A>| {
@@ -82,13 +98,15 @@ impl<A: Address> Table<A> {
                 pref_src: A::default(),
             });
         }
-        self.for_each_static_of(&control, &mut tell);
+    }
+
+    fn for_each_learned_of(&self, control: &Control<A>, mut tell: impl FnMut(&ListedRoute<A>)) {
         for (prefix, number) in control.dynamics() {
             let Some(info) = control.info(number) else { continue };
             let RouteOrigin::Dynamic { metric, protocol, multipath } = info.origin else { continue };
             let source = RouteSource::Dynamic { metric, protocol, multipath };
             let active = control.winner(prefix) == number;
-            tell(&self.listed(&control, prefix, source, number, info, active));
+            tell(&self.listed(control, prefix, source, number, info, active));
         }
     }
 

@@ -23,6 +23,7 @@ mod next_hops;
 mod prefix_set;
 mod resolver;
 mod table;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod trie;
@@ -37,6 +38,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tollway_config::dataplane::{DataplaneConfig, RowId};
 
 use crate::error::BuildError;
+use crate::flow::change_counters::TableStamp;
 use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
 use crate::ip::gateway_checks::GatewayProbe;
@@ -50,6 +52,7 @@ pub use listing::{ListedRoute, RouteSource};
 pub use lookup::{Discard, Lookup, Lookup6, NextHop, RouteLookup};
 use next_hops::NextHops;
 pub use resolver::{StaticRoutes, Zone, resolve};
+pub use tables::{ChangedTables, Tables, zones};
 pub use trie::TOGETHER;
 
 /// Route number that means "no route".
@@ -69,6 +72,8 @@ pub struct Table<A: Address> {
     /// Route number of the default route; it applies to cells that hold 0.
     default: AtomicU16,
     own: OwnAddresses<A>,
+    /// When it was last changed, unless it is the main table.
+    changed: TableStamp,
     /// Own addresses with their prefix lengths, by interface.
     addresses: Vec<Vec<(A, u8)>>,
     control: Mutex<Control<A>>,
@@ -182,7 +187,8 @@ impl<A: Address> Table<A> {
         running: &[bool],
     ) -> Result<Self, BuildError> {
         let base = ConnectedBase::new(config, &config.addresses, interfaces, running)?;
-        let routes = resolve(&[Zone { base: &base, sees_main: false }], &config.routes, &HashSet::new())?;
+        let routes =
+            resolve(&[Zone { row: 0, base: &base, sees_main: false }], &config.routes, &HashSet::new())?;
         Self::with_routes(Arc::new(base), routes.first().unwrap_or(&StaticRoutes::default()))
     }
 
@@ -191,20 +197,44 @@ impl<A: Address> Table<A> {
     /// # Errors
     /// There are too many different next hops.
     pub fn with_routes(base: Arc<ConnectedBase<A>>, routes: &StaticRoutes<A>) -> Result<Self, BuildError> {
+        Self::assemble(base, routes, true)
+    }
+
+    /// A table of these configured routes alone, whose gateways are neighbours in the connected networks of `base`.
+    ///
+    /// # Errors
+    /// There are too many different next hops.
+    pub fn without_networks(
+        base: Arc<ConnectedBase<A>>,
+        routes: &StaticRoutes<A>,
+    ) -> Result<Self, BuildError> {
+        Self::assemble(base, routes, false)
+    }
+
+    fn assemble(
+        base: Arc<ConnectedBase<A>>,
+        routes: &StaticRoutes<A>,
+        networks: bool,
+    ) -> Result<Self, BuildError> {
+        let own = base.own_addresses().filter(|_| networks);
         let fib = Self {
             cells: A::Cells::new(),
             hops: NextHops::new(),
             default: AtomicU16::new(NOWHERE),
-            own: OwnAddresses::new(base.own_addresses()),
+            own: OwnAddresses::new(own),
+            changed: TableStamp::default(),
             addresses: base.addresses.clone(),
             control: Mutex::new(Control::new(base)),
         };
         {
             let mut control = fib.control();
             let mut changed = Vec::new();
-            let result = control
-                .install_connected(fib.published(), &mut changed)
-                .and_then(|()| control.replace_statics(fib.published(), routes, &mut changed));
+            let connected = match networks {
+                true => control.install_connected(fib.published(), &mut changed),
+                false => Ok(()),
+            };
+            let result =
+                connected.and_then(|()| control.replace_statics(fib.published(), routes, &mut changed));
             fib.follow_default(&control);
             result.map_err(|FibFull| BuildError {
                 row: None,
@@ -228,6 +258,11 @@ impl<A: Address> Table<A> {
     fn follow_default(&self, control: &Control<A>) {
         let number = control.winner((A::default(), 0));
         self.default.store(if number == 0 { NOWHERE } else { number }, Ordering::Release);
+    }
+
+    /// The count of changes at which it was last changed.
+    pub fn changed(&self) -> &TableStamp {
+        &self.changed
     }
 
     /// The connected networks and own addresses that routes are resolved by.
@@ -301,6 +336,21 @@ impl<A: Address> Table<A> {
     #[inline(always)]
     pub fn lookup_for(&self, destination: A, flow: impl FnOnce() -> u64) -> RouteLookup<A> {
         self.hops.lookup_for(self.number(destination), flow)
+    }
+
+    /// [`Self::lookup_for`], which finds no route whose prefix has this length or a shorter one. With a length other than 0
+    /// it waits for changes of the table.
+    pub fn lookup_longer(&self, destination: A, shortest: u8, flow: impl FnOnce() -> u64) -> RouteLookup<A> {
+        // Cells without a number of their own are those of the default route.
+        let is_longer = match shortest {
+            0 => self.cells.number(destination) != 0,
+            _ => {
+                let control = self.control();
+                let mut longer = (shortest.saturating_add(1)..=A::BITS).map(|len| masked(destination, len));
+                longer.any(|prefix| control.winner(prefix) != 0)
+            }
+        };
+        if is_longer { self.lookup_for(destination, flow) } else { RouteLookup::NoRoute }
     }
 
     /// Whether a destination has several next hops.

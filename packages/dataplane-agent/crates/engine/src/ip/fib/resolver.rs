@@ -23,6 +23,8 @@ const MAX_DEPTH: usize = 16;
 /// What the gateways of a table's routes are looked up in.
 #[derive(Debug)]
 pub struct Zone<'a, A> {
+    /// Row of the table; 0 for the main table.
+    pub row: RowId,
     /// Connected networks and own addresses.
     pub base: &'a ConnectedBase<A>,
     /// The configured routes of the main table lead to gateways, too.
@@ -199,7 +201,7 @@ impl<'a, A: Address> Resolver<'a, A> {
             hops.extend(found.iter());
             return;
         };
-        let key = GatewayKey { table: wanted.table, address: address.addr(), check };
+        let key = GatewayKey { table: zone.row, address: address.addr(), check };
         if let RouteLookup::Via { interface, gateway } = hop.lookup {
             let (interface, next_hop) = (zone.base.row(interface), gateway.addr());
             let probe = GatewayProbe { key, interface, next_hop, source: hop.source.addr() };

@@ -185,7 +185,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     };
     let resumes = if action.resume != 0 { action_flag::RESUMES } else { 0 };
     let mut cached = CachedAction {
-        action: state.actions.intern(action).ok_or(SlowReason::TooManyPaths)?,
+        action: state.actions.intern(action, meta.routing_mark).ok_or(SlowReason::TooManyPaths)?,
         stamp: state.cache_epoch.stamp,
         version: 0,
         flags: resumes,

@@ -9,9 +9,11 @@ use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::mangle::change;
+use crate::pipeline::routing::Refusal;
 use crate::pipeline::rules::may_bypass;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
+use crate::pipeline::{ipv4_route, ipv6_route};
 use crate::snapshot::Snapshot;
 
 /// Runs the stage. Returns the number of packets that entered it.
@@ -28,9 +30,29 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         let Some(start) = snapshot.start_for(&packet.meta, TableKind::Mangle, hook) else {
             return StageOutcome::Skip;
         };
+        let mark = packet.meta.routing_mark;
         change(snapshot, state, packet, start, hook);
-        StageOutcome::Next
+        if packet.meta.routing_mark == mark || hook != Hook::Output {
+            return StageOutcome::Next;
+        }
+        match route_again(snapshot, state, &mut packet.meta) {
+            Ok(()) => StageOutcome::Next,
+            Err((reason, None)) => StageOutcome::Drop(reason),
+            Err((reason, Some(error))) => StageOutcome::Error(reason, error),
+        }
     })
+}
+
+/// Routes a packet of the router itself by the mark that a rule has set. Its source stays (ip-rule(8)). A packet to the
+/// router itself, or to all stations of a link, goes where it was to go.
+fn route_again<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &mut Meta) -> Result<(), Refusal> {
+    if meta.is(flag::TO_ROUTER | flag::BROADCAST) {
+        return Ok(());
+    }
+    match meta.is_ipv6() {
+        true => ipv6_route::decide(snapshot, &state.shared, meta),
+        false => ipv4_route::decide(snapshot, meta),
+    }
 }
 
 /// Whether a packet skips the rules, and later all queues except those of the interface. Counts it as fasttracked.

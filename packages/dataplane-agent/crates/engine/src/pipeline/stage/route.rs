@@ -1,18 +1,15 @@
 //! Routing: decides whether a packet is for the router itself, or leaves by an interface and a next hop.
 
-use tollway_config::dataplane::RpFilter;
-
-use crate::ids::NO_INTERFACE;
-use crate::ip::fib::{Discard, Lookup};
-use crate::ip::{is_group, options};
+use crate::ip::options;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::{DropReason, Verdict};
-use crate::packet::{Hook, Meta, Origin, Packet, flag};
+use crate::packet::{Hook, Origin, Packet, flag};
 use crate::pipeline::icmp::IcmpError;
-use crate::pipeline::ipv6_route;
 use crate::pipeline::redirect;
+use crate::pipeline::routing::Refusal;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
+use crate::pipeline::{ipv4_route, ipv6_route};
 use crate::snapshot::Snapshot;
 
 /// Runs the stage. Returns the number of packets that entered it.
@@ -32,8 +29,6 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
     })
 }
-
-type Refusal = (DropReason, Option<IcmpError>);
 
 /// Refuses malformed options, and strict source routes to another network or by another router.
 #[inline]
@@ -55,111 +50,17 @@ fn check_options<F: Frame>(packet: &Packet<F>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// As [`decide`], and checks the options; packets of the router itself may have another gateway by a redirect.
+/// As [`ipv4_route::decide`], and checks the options; packets of the router itself may have another gateway by a redirect.
 fn decide_ipv4<F: Frame>(
     snapshot: &Snapshot,
     state: &WorkerState<F>,
     packet: &mut Packet<F>,
 ) -> Result<(), Refusal> {
-    decide(snapshot, &mut packet.meta)?;
+    ipv4_route::decide(snapshot, &mut packet.meta)?;
     check_options(packet)?;
     let meta = &mut packet.meta;
     if snapshot.settings.accept_redirects && meta.hook == Hook::Output {
         meta.next_hop = redirect::gateway(snapshot, state, meta, meta.next_hop).unwrap_or(meta.next_hop);
     }
     Ok(())
-}
-
-fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
-    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
-        return Err((DropReason::NoRoute, None));
-    };
-    let from_port = meta.origin == Origin::Port;
-    if from_port {
-        check_source(snapshot, meta, src)?;
-    }
-    let lookup = if is_group(dst) {
-        // Limited broadcast and multicast addresses are on every link; the interface decides.
-        let interface = if from_port {
-            meta.in_interface
-        } else {
-            snapshot.interface_index(meta.tap).unwrap_or(NO_INTERFACE)
-        };
-        Lookup::Broadcast { interface }
-    } else {
-        snapshot.lookup_for(dst, &meta.tuple)
-    };
-    match lookup {
-        Lookup::Local { interface } => {
-            meta.hook = if from_port { Hook::Input } else { Hook::Output };
-            meta.out_interface = if from_port { meta.in_interface } else { interface };
-            meta.flags |= flag::TO_ROUTER;
-            return Ok(());
-        }
-        Lookup::Broadcast { interface } if from_port => {
-            if interface != meta.in_interface {
-                return Err((DropReason::DirectedBroadcast, None));
-            }
-            meta.hook = Hook::Input;
-            meta.out_interface = interface;
-            meta.flags |= flag::BROADCAST | flag::TO_ROUTER;
-            return Ok(());
-        }
-        _ => {}
-    }
-    if from_port {
-        if meta.is(flag::LINK_BROADCAST) {
-            return Err((DropReason::NotForUs, None));
-        }
-        if !snapshot.settings.ip_forward {
-            return Err((DropReason::ForwardingOff, None));
-        }
-        meta.hook = Hook::Forward;
-    } else {
-        meta.hook = Hook::Output;
-    }
-    let (interface, next_hop) = match lookup {
-        Lookup::Connected { interface } => (interface, dst),
-        Lookup::Via { interface, gateway } => (interface, gateway),
-        Lookup::Broadcast { interface } => {
-            meta.flags |= flag::BROADCAST;
-            (interface, dst)
-        }
-        Lookup::Discard(discard) => return Err(refusal(discard)),
-        Lookup::Local { .. } | Lookup::NoRoute => {
-            return Err((DropReason::NoRoute, Some(IcmpError::NETWORK)));
-        }
-    };
-    if !snapshot.interface(interface).is_some_and(|interface| interface.up) {
-        return Err((DropReason::OutInterfaceDown, Some(IcmpError::NETWORK)));
-    }
-    (meta.out_interface, meta.next_hop) = (interface, next_hop);
-    Ok(())
-}
-
-/// Drop reason and ICMP error of a discarding route, as in Linux.
-fn refusal(discard: Discard) -> Refusal {
-    match discard {
-        Discard::Blackhole => (DropReason::Blackhole, None),
-        Discard::Unreachable => (DropReason::UnreachableRoute, Some(IcmpError::HOST)),
-        Discard::Prohibit => (DropReason::ProhibitRoute, Some(IcmpError::PROHIBITED)),
-    }
-}
-
-/// Drops packets with a source address of the router, or with the broadcast address of a connected network (RFC 1812
-/// §5.3.7); and the reverse path check (RFC 3704 §2).
-fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusal> {
-    if snapshot.is_local_or_broadcast(src) {
-        return Err((DropReason::MartianSource, None));
-    }
-    // A DHCP client has no address yet that could be checked.
-    if src == 0 {
-        return Ok(());
-    }
-    let by = match snapshot.settings.rp_filter {
-        RpFilter::No => return Ok(()),
-        RpFilter::Strict => Some(meta.in_interface),
-        RpFilter::Loose => None,
-    };
-    if snapshot.leaves_by(src, by) { Ok(()) } else { Err((DropReason::ReversePath, None)) }
 }

@@ -30,7 +30,7 @@ impl RuleAction for SetMark {
             Marked::Connection => {
                 (view.connection_mark, changes.connection_mark) = (self.mark, Some(self.mark))
             }
-            Marked::Routing => changes.routing_mark = Some(self.mark),
+            Marked::Routing => (view.routing_mark, changes.routing_mark) = (self.mark, Some(self.mark)),
         }
         (!self.passthrough).then_some(ChainExit::End)
     }
@@ -38,7 +38,7 @@ impl RuleAction for SetMark {
     fn reference(&self, hit: &mut ReferenceHit<'_>) -> Option<ChainExit> {
         let (view, changes) = (&mut *hit.view, &mut hit.outcome.changes);
         match self.of {
-            Marked::Routing => changes.routing_mark = Some(self.mark),
+            Marked::Routing => (changes.routing_mark, view.routing_mark) = (Some(self.mark), self.mark),
             Marked::Connection => {
                 (changes.connection_mark, view.connection_mark) = (Some(self.mark), self.mark)
             }

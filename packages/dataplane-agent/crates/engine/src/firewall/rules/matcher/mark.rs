@@ -1,4 +1,4 @@
-//! `packet-mark` and `connection-mark`.
+//! `packet-mark`, `connection-mark` and `routing-mark`.
 
 use tollway_config::dataplane::{self as config, Matcher as M};
 
@@ -14,9 +14,11 @@ enum Marked {
     Packet,
     /// The packet's connection.
     Connection,
+    /// The packet, for its route.
+    Routing,
 }
 
-/// Matches a mark of the packet or its connection. 0 is no mark.
+/// Matches a mark of the packet or its connection. Routing marks are those that rules of mangle have set before. 0 is no mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     of: Marked,
@@ -33,6 +35,7 @@ impl Condition for Mark {
         match *matcher {
             M::PacketMark { mark, negate } => Ok(Self { of: Marked::Packet, mark, negate }),
             M::ConnectionMark { mark, negate } => Ok(Self { of: Marked::Connection, mark, negate }),
+            M::RoutingMark { mark, negate } => Ok(Self { of: Marked::Routing, mark, negate }),
             _ => Err(scope.wrong_row()),
         }
     }
@@ -42,13 +45,14 @@ impl Condition for Mark {
         let mark = match self.of {
             Marked::Packet => view.mark,
             Marked::Connection => view.connection_mark,
+            Marked::Routing => view.routing_mark,
         };
         (mark == self.mark) != self.negate
     }
 
     fn mark_read(&self) -> MarkRead {
         match self.of {
-            Marked::Packet => MarkRead::Packet,
+            Marked::Packet | Marked::Routing => MarkRead::Packet,
             Marked::Connection => MarkRead::ConnectionMark,
         }
     }
@@ -57,6 +61,7 @@ impl Condition for Mark {
         match matcher {
             M::PacketMark { mark, negate } => (asked.view.mark == *mark) != *negate,
             M::ConnectionMark { mark, negate } => (asked.view.connection_mark == *mark) != *negate,
+            M::RoutingMark { mark, negate } => (asked.view.routing_mark == *mark) != *negate,
             _ => false,
         }
     }

@@ -80,7 +80,7 @@ pub(super) enum EvaluationOrder {
 pub(super) enum MarkRead {
     /// No mark.
     Neither,
-    /// The mark of the packet or its DSCP.
+    /// A mark of the packet or its DSCP.
     Packet,
     /// The mark of the connection.
     ConnectionMark,
@@ -276,8 +276,8 @@ matchers! {
         M::ConnectionState { .. } => ConnectionState(connection_state::ConnectionState);
     "`connection-nat-state`."
         M::ConnectionNatState { .. } => NatState(nat_state::NatState);
-    "`packet-mark`, `connection-mark`."
-        M::PacketMark { .. } | M::ConnectionMark { .. } => Mark(mark::Mark);
+    "`packet-mark`, `connection-mark`, `routing-mark`."
+        M::PacketMark { .. } | M::ConnectionMark { .. } | M::RoutingMark { .. } => Mark(mark::Mark);
     "`dscp`."
         M::Dscp { .. } => Dscp(dscp::Dscp);
     "`hop-limit`."

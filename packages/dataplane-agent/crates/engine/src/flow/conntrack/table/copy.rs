@@ -1,5 +1,6 @@
 //! Copying single connections from one table to another, for the dry run of a packet.
 
+use tollway_config::dataplane::Mark;
 use tollway_wire::ipv4;
 
 use super::ConnectionTable;
@@ -21,9 +22,20 @@ pub struct Copied {
     totals: Totals,
     /// Packets and bytes of a fasttracked connection that do not count as fasttracked.
     slow_part: Totals,
-    /// Valid action per direction, and the lists that it depends on.
-    actions: [Option<(CachedAction, FlowAction, [MembershipSlot; 2])>; 2],
+    /// Valid action per direction.
+    actions: [Option<CopiedAction>; 2],
     validities: [Option<Validity>; 2],
+}
+
+/// A copy of a cached action.
+#[derive(Debug, Clone, Copy)]
+struct CopiedAction {
+    cached: CachedAction,
+    action: FlowAction,
+    /// Routing mark of its packets.
+    mark: Mark,
+    /// The lists that it depends on.
+    lists: [MembershipSlot; 2],
 }
 
 impl Copied {
@@ -47,7 +59,7 @@ impl Copied {
     pub(crate) fn resumes(&self, direction: Direction) -> bool {
         self.actions
             .get(direction.index())
-            .is_some_and(|known| known.is_some_and(|(_, action, _)| action.resume != 0))
+            .is_some_and(|known| known.is_some_and(|known| known.action.resume != 0))
     }
 }
 
@@ -59,7 +71,12 @@ impl ConnectionTable {
         let entries = [Direction::Original, Direction::Reply].map(|way| Self::index(reference.slot, way));
         let actions = entries.map(|entry| {
             let cached = self.installed(entry)?;
-            Some((*cached, *actions.get(cached.action)?, self.memberships(entry)))
+            Some(CopiedAction {
+                cached: *cached,
+                action: *actions.get(cached.action)?,
+                mark: actions.routing_mark(cached.action),
+                lists: self.memberships(entry),
+            })
         });
         let (totals, fasttracked) = self.totals(reference.slot);
         let slow_part = totals.minus(fasttracked);
@@ -97,8 +114,9 @@ impl ConnectionTable {
             directions.zip(copied.actions.into_iter().zip(copied.validities))
         {
             let index = Self::index(slot, direction);
-            if let (Some(entry), Some((cached, action, lists))) = (self.entries.get_mut(index), known) {
-                let action = actions.intern(FlowAction { path: 0, resume: 0, ..action });
+            if let (Some(entry), Some(known)) = (self.entries.get_mut(index), known) {
+                let CopiedAction { cached, action, mark, lists } = known;
+                let action = actions.intern(FlowAction { path: 0, resume: 0, ..action }, mark);
                 let action = action.unwrap_or(NO_ACTION);
                 entry.cached = CachedAction { action, queue: QueueRef::NONE, ..cached };
                 self.memberships.set(index, lists);

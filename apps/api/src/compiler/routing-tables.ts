@@ -1,0 +1,38 @@
+import type { RoutingTable } from '@tollway/dataplane-agent';
+import { MAX_ROUTING_TABLES } from '@tollway/dataplane-agent/records';
+import { NO_MARK } from '@tollway/schema';
+import { type CompileContext, effective, requiredValue } from './context.js';
+import { InvalidRow } from './invalid-row.js';
+import { MAIN_TABLE } from './table-names.js';
+
+const MENU = '/routing/table';
+
+/** The tables beside the main table; the number of each is its place and one. */
+export function compileTables(context: CompileContext): RoutingTable[] {
+  let count = 0;
+  return context.translate(MENU, (row) => {
+    const name = requiredValue(MENU, row, 'name');
+    const mark = context.marks.of(name);
+    count += 1;
+    if (count > MAX_ROUTING_TABLES) throw new InvalidRow(`at most ${MAX_ROUTING_TABLES} routing tables are possible`);
+    return { row: row.id, name, mark, fib: effective(MENU, row, 'fib') === 'true' };
+  });
+}
+
+const numbersOf = (context: CompileContext): ReadonlyMap<string, number> =>
+  new Map(context.once(compileTables).map(({ name }, at) => [name, at + 1]));
+
+/** Number of the table that a property names. @throws InvalidRow when there is none that can be used */
+export function tableNumber(context: CompileContext, property: string, name: string): number {
+  if (name === MAIN_TABLE) return 0;
+  const number = context.once(numbersOf).get(name);
+  if (number === undefined) throw new InvalidRow(`${property}: there is no enabled routing table ${name}`);
+  return number;
+}
+
+/** The routing mark of a table's name; that of the main table is none. @throws InvalidRow as {@link tableNumber} */
+export function routingMark({ tables, marks }: CompileContext, property: string, name: string): number {
+  if (name === MAIN_TABLE || name === NO_MARK) return 0;
+  tables.check(property, name);
+  return marks.of(name);
+}

@@ -1,0 +1,109 @@
+//! Routing of IPv4 packets: for the router itself, for a next hop on an interface, or nowhere.
+
+use tollway_config::dataplane::RpFilter;
+
+use crate::ids::NO_INTERFACE;
+use crate::ip::fib::Lookup;
+use crate::ip::is_group;
+use crate::packet::verdict::DropReason;
+use crate::packet::{Hook, Meta, Origin, flag};
+use crate::pipeline::icmp::IcmpError;
+use crate::pipeline::routing::{Refusal, by_policy, discard_refusal, no_route};
+use crate::snapshot::Snapshot;
+
+/// Decides where a packet goes.
+///
+/// # Errors
+/// The reason for which the packet is dropped.
+pub(crate) fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal> {
+    let (Some(src), Some(dst)) = (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) else {
+        return Err((DropReason::NoRoute, None));
+    };
+    let from_port = meta.origin == Origin::Port;
+    if from_port {
+        check_source(snapshot, meta, src)?;
+    }
+    let mut refused = None;
+    let lookup = if is_group(dst) {
+        // Limited broadcast and multicast addresses are on every link; the interface decides.
+        let interface = if from_port {
+            meta.in_interface
+        } else {
+            snapshot.interface_index(meta.tap).unwrap_or(NO_INTERFACE)
+        };
+        Lookup::Broadcast { interface }
+    } else if let Some(tables) = snapshot.policy() {
+        let tuple = meta.tuple;
+        let decision = by_policy(&tables, meta, || u64::from(snapshot.flow_hash(&tuple)));
+        refused = decision.refused;
+        decision.lookup
+    } else {
+        snapshot.lookup_for(dst, &meta.tuple)
+    };
+    match lookup {
+        Lookup::Local { interface } => {
+            meta.hook = if from_port { Hook::Input } else { Hook::Output };
+            meta.out_interface = if from_port { meta.in_interface } else { interface };
+            meta.flags |= flag::TO_ROUTER;
+            return Ok(());
+        }
+        Lookup::Broadcast { interface } if from_port => {
+            if interface != meta.in_interface {
+                return Err((DropReason::DirectedBroadcast, None));
+            }
+            meta.hook = Hook::Input;
+            meta.out_interface = interface;
+            meta.flags |= flag::BROADCAST | flag::TO_ROUTER;
+            return Ok(());
+        }
+        _ => {}
+    }
+    if from_port {
+        if meta.is(flag::LINK_BROADCAST) {
+            return Err((DropReason::NotForUs, None));
+        }
+        if !snapshot.settings.ip_forward {
+            return Err((DropReason::ForwardingOff, None));
+        }
+        meta.hook = Hook::Forward;
+    } else {
+        meta.hook = Hook::Output;
+    }
+    let (interface, next_hop) = match lookup {
+        Lookup::Connected { interface } => (interface, dst),
+        Lookup::Via { interface, gateway } => (interface, gateway),
+        Lookup::Broadcast { interface } => {
+            meta.flags |= flag::BROADCAST;
+            (interface, dst)
+        }
+        Lookup::Discard(discard) => return Err(discard_refusal(discard)),
+        Lookup::Local { .. } | Lookup::NoRoute => return Err(no_route(refused)),
+    };
+    if !snapshot.interface(interface).is_some_and(|interface| interface.up) {
+        return Err((DropReason::OutInterfaceDown, Some(IcmpError::NETWORK)));
+    }
+    (meta.out_interface, meta.next_hop) = (interface, next_hop);
+    Ok(())
+}
+
+/// Drops packets with a source address of the router, or with the broadcast address of a connected network (RFC 1812
+/// §5.3.7); and the reverse path check (RFC 3704 §2).
+fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusal> {
+    if snapshot.is_local_or_broadcast(src) {
+        return Err((DropReason::MartianSource, None));
+    }
+    // A DHCP client has no address yet that could be checked.
+    if src == 0 {
+        return Ok(());
+    }
+    let by = match snapshot.settings.rp_filter {
+        RpFilter::No => return Ok(()),
+        RpFilter::Strict => Some(meta.in_interface),
+        RpFilter::Loose => None,
+    };
+    let leaves = match (snapshot.policy(), meta.tuple.dst.as_v4()) {
+        (Some(tables), Some(dst)) => tables.leaves_by(dst, src, by),
+        _ => snapshot.leaves_by(src, by),
+    };
+    if leaves { Ok(()) } else { Err((DropReason::ReversePath, None)) }
+}

@@ -1,0 +1,51 @@
+//! What the routing of both families has in common: the lookup by routing rules, marks and tables, and why a packet is
+//! refused.
+
+use crate::ids::NO_INTERFACE;
+use crate::ip::fib::{Address, Discard};
+use crate::ip::routing_policy::{Decision, RoutingQuery, RuleRefusal};
+use crate::packet::verdict::DropReason;
+use crate::packet::{Meta, Origin};
+use crate::pipeline::icmp::IcmpError;
+use crate::snapshot::FamilyTables;
+
+/// Why a packet is not routed, and the error that its sender gets.
+pub(crate) type Refusal = (DropReason, Option<IcmpError>);
+
+/// Looks up a packet, and notes the table that has its route.
+#[inline(never)]
+pub(crate) fn by_policy<A: Address>(
+    tables: &FamilyTables<'_, A>,
+    meta: &mut Meta,
+    flow: impl Fn() -> u64,
+) -> Decision<A> {
+    let decision = tables.decide(&query_of(meta), flow);
+    meta.table = decision.table;
+    decision
+}
+
+/// What of a packet decides its table, before its source is translated.
+pub(crate) fn query_of<A: Address>(meta: &Meta) -> RoutingQuery<A> {
+    let [source, destination] =
+        [meta.tuple.src, meta.tuple.dst].map(|address| A::of(address.into()).unwrap_or_default());
+    let interface = if meta.origin == Origin::Port { meta.in_interface } else { NO_INTERFACE };
+    RoutingQuery { source, destination, mark: meta.routing_mark, interface }
+}
+
+/// Drop reason and ICMP error of a discarding route, as in Linux.
+pub(crate) fn discard_refusal(discard: Discard) -> Refusal {
+    match discard {
+        Discard::Blackhole => (DropReason::Blackhole, None),
+        Discard::Unreachable => (DropReason::UnreachableRoute, Some(IcmpError::HOST)),
+        Discard::Prohibit => (DropReason::ProhibitRoute, Some(IcmpError::PROHIBITED)),
+    }
+}
+
+/// Drop reason and ICMP error of a packet for which there is no route, or which a rule refuses.
+pub(crate) fn no_route(refused: Option<RuleRefusal>) -> Refusal {
+    match refused {
+        None => (DropReason::NoRoute, Some(IcmpError::NETWORK)),
+        Some(RuleRefusal::Drop) => (DropReason::RoutingRule, None),
+        Some(RuleRefusal::Unreachable) => (DropReason::RoutingRule, Some(IcmpError::NETWORK)),
+    }
+}

@@ -1,0 +1,562 @@
+//! Routing tables, the rules that choose between them, and routing marks.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use tollway_config::dataplane::{
+    Action, DataplaneConfig, Mark, Matcher, RouteTarget, RoutingAction, RoutingRule, RpFilter, TableNumber,
+    TrackingMode,
+};
+use tollway_config::protocol::PacketDescription;
+use tollway_engine::packet::slow_reason::SlowReason;
+use tollway_engine::packet::verdict::DropReason;
+use tollway_testkit::config::{RouterConfig, rule};
+use tollway_testkit::packet::PacketBuilder;
+use tollway_testkit::random::Random;
+use tollway_testkit::router::{Output, Router, To};
+use tollway_testkit::routing::{lookup, network, routing_rule, table_mark, table_row};
+use tollway_testkit::{Counter, Ipv6Builder, seeds};
+
+/// Clients on ports 0 and 1, gateways on ports 2 to 4: those of the main table, of table 1 and of table 2.
+fn base() -> RouterConfig {
+    let mut config = RouterConfig::new();
+    for net in 1..=5 {
+        config = config.interface(&format!("10.{net}.0.1/24")).address(net, &format!("2001:db8:{net}::1/64"));
+    }
+    for (table, net) in [(0, 3), (1, 4), (2, 5)] {
+        if table != 0 {
+            config = config.routing_table();
+        }
+        config = config.route_in(table, "0.0.0.0/0", &format!("10.{net}.0.2")).route_in(
+            table,
+            "::/0",
+            &format!("2001:db8:{net}::2"),
+        );
+    }
+    config
+}
+
+/// A router that knows its neighbours.
+fn start(config: RouterConfig, workers: u32) -> Router {
+    let wanted = config.config.clone();
+    let without_rules = config.with(|config| {
+        config.routing_rules.clear();
+        config.mangle.clear();
+        config.ipv6_mangle.clear();
+    });
+    let mut router = Router::with_workers(without_rules, workers);
+    for port in 0..5 {
+        let net = port + 1;
+        router = router
+            .hosts(port, &[&format!("10.{net}.0.2"), &format!("10.{net}.0.3")])
+            .hosts6(port, &[&format!("2001:db8:{net}::2"), &format!("2001:db8:{net}::3")]);
+    }
+    router.advance_ms(1_100);
+    for net in 1..=5 {
+        for host in 2..=3 {
+            let (own, other) = (format!("10.{net}.0.1"), format!("10.{net}.0.{host}"));
+            router.send_local(&PacketBuilder::ipv4(&own, &other).udp(9, 9).build_l3());
+            let (own, other) = (format!("2001:db8:{net}::1"), format!("2001:db8:{net}::{host}"));
+            router.send_local(&Ipv6Builder::new(&own, &other).udp(9, 9).build_l3());
+        }
+    }
+    router.advance_ms(1_000);
+    router.reconfigure(|config| *config = wanted);
+    router
+}
+
+fn mark(conditions: Vec<Matcher>, table: TableNumber) -> (Vec<Matcher>, Action, Option<String>) {
+    (conditions, Action::MarkRouting { mark: table_mark(table), passthrough: true }, None)
+}
+
+fn udp(client: u8, dst: &str, flow: u16) -> PacketBuilder {
+    PacketBuilder::ipv4(&format!("10.1.0.{client}"), dst).udp(4_000 + flow, 53)
+}
+
+fn udp6(client: u8, dst: &str, flow: u16) -> Ipv6Builder {
+    Ipv6Builder::new(&format!("2001:db8:1::{client}"), dst).udp(4_000 + flow, 53)
+}
+
+/// Where a packet left that is not the router's own.
+fn way(out: &[Output]) -> Option<To> {
+    out.iter().find(|output| !output.own && output.arp().is_none()).map(|output| output.to)
+}
+
+/// Where a flow of each family leaves, which must be the same for both and for later packets.
+fn ways(router: &mut Router, client: u8, flow: u16) -> Option<To> {
+    let mut found = Vec::new();
+    for _ in 0..3 {
+        found.push(way(&router.send(0, &udp(client, "203.0.113.9", flow))));
+        found.push(way(&router.send6(0, &udp6(client, "2001:db8:ffff::9", flow))));
+    }
+    // What waits for a neighbour leaves with the first answer.
+    let last = *found.last().expect("a packet");
+    assert_eq!(found[found.len() - 2], last, "both families");
+    last
+}
+
+const MAIN: Option<To> = Some(To::Port(2));
+const ONE: Option<To> = Some(To::Port(3));
+const TWO: Option<To> = Some(To::Port(4));
+
+#[test]
+fn the_first_rule_whose_table_has_a_route_decides() {
+    for workers in [1, 3] {
+        let of = |rules: &[RoutingRule]| {
+            let config = rules.iter().fold(base(), |config, rule| config.routing_rule(rule.clone()));
+            start(config, workers)
+        };
+        let one = routing_rule(lookup(1));
+        assert_eq!(ways(&mut of(&[]), 2, 0), MAIN);
+        assert_eq!(ways(&mut of(&[one.clone(), routing_rule(lookup(2))]), 2, 0), ONE);
+        // By source, of each family.
+        let sources = ["10.1.0.3/32", "2001:db8:1::3/128"];
+        let by_source = sources.map(|text| RoutingRule { source: network(text), ..one.clone() });
+        let mut router = of(&by_source);
+        assert_eq!((ways(&mut router, 2, 0), ways(&mut router, 3, 0)), (MAIN, ONE));
+        // By destination.
+        let destinations = ["203.0.113.0/24", "2001:db8:ffff::/48"];
+        let mut router =
+            of(&destinations.map(|text| RoutingRule { destination: network(text), ..one.clone() }));
+        assert_eq!(ways(&mut router, 2, 0), ONE);
+        assert_eq!(way(&router.send(0, &udp(2, "198.51.100.1", 0))), MAIN);
+        // By interface.
+        let mut router = of(&[RoutingRule { interface: Some(2), ..one.clone() }]);
+        assert_eq!(ways(&mut router, 2, 0), MAIN);
+        let other = PacketBuilder::ipv4("10.2.0.2", "203.0.113.9").udp(1, 2);
+        assert_eq!(way(&router.send(1, &other)), ONE);
+        // Own addresses and broadcasts stay the router's.
+        let mut router = of(&[one]);
+        let echo = PacketBuilder::ipv4("10.1.0.2", "10.5.0.1").echo_request(1, 1);
+        let answer = router.send(0, &echo);
+        assert!(
+            answer.iter().any(|output| output.own && output.to == To::Port(3)),
+            "by rule too: {answer:?}"
+        );
+    }
+}
+
+#[test]
+fn a_table_without_a_route_leaves_it_to_the_following_rules_unless_the_rule_allows_no_other() {
+    let without = |only| {
+        // The router's own answers go by the main table.
+        let action = RoutingAction::Lookup { table: 1, only, min_prefix: None };
+        let rule = RoutingRule { interface: Some(1), ..routing_rule(action) };
+        let mut router = start(base().routing_rule(rule), 1);
+        assert_eq!(ways(&mut router, 2, 0), ONE);
+        router.reconfigure(|config| config.routes.retain(|route| route.options.table != 1));
+        router
+    };
+    assert_eq!(ways(&mut without(false), 2, 0), MAIN);
+    let mut router = without(true);
+    router.moved();
+    let error = router.send(0, &udp(2, "203.0.113.9", 0));
+    assert_eq!(way(&error), None);
+    assert!(error.iter().any(|output| output.own), "network unreachable");
+    assert_eq!(router.moved()[&Counter::Drop(DropReason::NoRoute)], 1);
+}
+
+#[test]
+fn routes_up_to_the_length_of_min_prefix_are_passed_over() {
+    let rules = |shortest| {
+        let action = RoutingAction::Lookup { table: 0, only: false, min_prefix: Some(shortest) };
+        base()
+            .route("203.0.113.0/24", "10.2.0.2")
+            .route("2001:db8:ffff::/48", "2001:db8:2::2")
+            .routing_rule(routing_rule(action))
+            .routing_rule(routing_rule(lookup(1)))
+    };
+    // Only the default route is passed over.
+    let mut router = start(rules(0), 1);
+    assert_eq!(ways(&mut router, 2, 0), Some(To::Port(1)));
+    assert_eq!(way(&router.send(0, &udp(2, "198.51.100.1", 0))), ONE);
+    let (mut router, mut longer) = (start(rules(23), 1), start(rules(24), 1));
+    assert_eq!(way(&router.send(0, &udp(2, "203.0.113.9", 0))), Some(To::Port(1)));
+    assert_eq!(way(&longer.send(0, &udp(2, "203.0.113.9", 0))), ONE);
+    assert_eq!(way(&longer.send(0, &udp(2, "10.2.0.3", 0))), ONE, "a connected network of 24 bits");
+}
+
+#[test]
+fn rules_drop_and_answer() {
+    for (action, answers) in [(RoutingAction::Drop, false), (RoutingAction::Unreachable, true)] {
+        let mut router = start(base().routing_rule(routing_rule(action)), 1);
+        router.moved();
+        let out = router.send(0, &udp(2, "203.0.113.9", 0));
+        let out6 = router.send6(0, &udp6(2, "2001:db8:ffff::9", 0));
+        assert_eq!((way(&out), way(&out6)), (None, None));
+        assert_eq!(router.moved()[&Counter::Drop(DropReason::RoutingRule)], if answers { 4 } else { 2 });
+        // The rule holds for the router's own answer too: nothing comes back.
+        assert!(out.iter().chain(&out6).all(|output| !output.own), "{out:?}");
+        let client = RoutingRule { source: network("10.1.0.0/24"), ..routing_rule(action) };
+        let mut router = start(base().routing_rule(client), 1);
+        let out = router.send(0, &udp(2, "203.0.113.9", 0));
+        let error = out.iter().find(|output| output.own && output.arp().is_none());
+        assert!(error.is_none() || answers);
+    }
+}
+
+#[test]
+fn a_routing_mark_names_a_table_and_falls_back_to_the_main_table() {
+    for workers in [1, 3] {
+        let config = base()
+            .mangle("prerouting", mark(vec![Matcher::InInterface { interfaces: vec![1], negate: false }], 2))
+            .ipv6_mangle(
+                "prerouting",
+                mark(vec![Matcher::InInterface { interfaces: vec![1], negate: false }], 2),
+            );
+        let mut router = start(config, workers);
+        assert_eq!(ways(&mut router, 2, 0), TWO);
+        let other = PacketBuilder::ipv4("10.2.0.2", "203.0.113.9").udp(1, 2);
+        assert_eq!(way(&router.send(1, &other)), MAIN);
+        router.reconfigure(|config| config.routes.retain(|route| route.options.table != 2));
+        assert_eq!(ways(&mut router, 2, 0), MAIN);
+        // A rule may ask for the mark, and it comes before the table of that name.
+        router.reconfigure(|config| {
+            let marked = RoutingRule { routing_mark: Some(table_mark(2)), ..routing_rule(lookup(1)) };
+            config.routing_rules.push(RoutingRule { row: 850, ..marked });
+        });
+        assert_eq!(ways(&mut router, 2, 0), ONE);
+        // The filter sees it.
+        router.reconfigure(|config| {
+            let marked = Matcher::RoutingMark { mark: table_mark(2), negate: false };
+            config.filter =
+                RouterConfig::new().filter("forward", rule().matcher(marked).drop()).config.filter;
+        });
+        assert_eq!(way(&router.send(0, &udp(2, "203.0.113.9", 7))), None);
+    }
+}
+
+#[test]
+fn packets_of_the_router_itself_are_routed_again_by_the_mark_that_output_sets() {
+    let config = base().mangle("output", mark(Vec::new(), 1)).ipv6_mangle("output", mark(Vec::new(), 1));
+    let mut router = start(config, 1);
+    let own = PacketBuilder::ipv4("10.3.0.1", "203.0.113.9").udp(5_000, 53).build_l3();
+    let own6 = Ipv6Builder::new("2001:db8:3::1", "2001:db8:ffff::9").udp(5_000, 53).build_l3();
+    for packet in [own, own6] {
+        router.send_local(&packet);
+        let out = router.send_local(&packet);
+        assert_eq!(out.iter().find(|output| output.arp().is_none()).map(|output| output.to), ONE);
+    }
+    let own = PacketBuilder::ipv4("10.3.0.1", "10.3.0.1").udp(5_000, 53).build_l3();
+    assert!(router.send_local(&own).iter().all(|output| matches!(output.to, To::Local(_))));
+}
+
+#[test]
+fn a_change_of_a_table_concerns_the_flows_that_it_routes_alone() {
+    let clients = [(2, 1), (3, 2)];
+    let config =
+        clients.iter().fold(base().filter("forward", rule().passthrough()), |config, (client, table)| {
+            let source = network(&format!("10.1.0.{client}"));
+            config.routing_rule(RoutingRule { source, ..routing_rule(lookup(*table)) })
+        });
+    let mut router = start(config.route_in(1, "198.51.100.0/24", "10.4.0.2"), 1);
+    let flows = |router: &mut Router, client: u8| {
+        for flow in 0..50 {
+            router.send(0, &udp(client, "203.0.113.9", flow));
+        }
+    };
+    let stale = |router: &Router| router.slow().get(&SlowReason::Stale).copied().unwrap_or(0);
+    for client in [2, 3, 2, 3] {
+        flows(&mut router, client);
+    }
+    let before = stale(&router);
+    router.reconfigure(|config| {
+        let of_one = config.routes.iter_mut().filter(|route| route.options.table == 1);
+        of_one.for_each(|route| {
+            let gateway: IpAddr =
+                if route.destination.is_ipv4() { "10.4.0.3" } else { "2001:db8:4::3" }.parse().unwrap();
+            route.target = RouteTarget::Gateway { address: gateway, interface: None };
+        });
+    });
+    // Flows of the other table, and of the main table, stay in the cache.
+    flows(&mut router, 3);
+    assert_eq!(stale(&router), before);
+    flows(&mut router, 2);
+    assert_eq!(stale(&router), before + 50);
+    // A route that comes to the main table concerns none of them.
+    flows(&mut router, 2);
+    let before = stale(&router);
+    router.reconfigure(|config| {
+        let mut route = config.routes[0].clone();
+        (route.row, route.prefix_len) = (990, 24);
+        route.destination = "203.0.113.0".parse().unwrap();
+        config.routes.push(route);
+    });
+    flows(&mut router, 2);
+    flows(&mut router, 3);
+    assert_eq!(stale(&router), before);
+}
+
+#[test]
+fn gateways_are_found_in_the_table_that_is_named() {
+    // Table 1 has the way to 192.0.2.0/24 by port 3; the main table has one by port 2.
+    let config = base()
+        .route_in(1, "192.0.2.0/24", "10.4.0.2")
+        .route_in(0, "192.0.2.0/24", "10.3.0.2")
+        .route_in(2, "100.64.0.0/10", "192.0.2.1")
+        .routing_rule(routing_rule(lookup(2)))
+        .with(|config| {
+            let lead = |route: &mut tollway_config::dataplane::Route| route.options.scope = 10;
+            config.routes.iter_mut().filter(|route| route.prefix_len == 24).for_each(lead);
+        });
+    let mut router = start(config, 1);
+    assert_eq!(way(&router.send(0, &udp(2, "100.64.0.1", 0))), MAIN, "table 2 sees the main table");
+    router.reconfigure(|config| {
+        let route = config.routes.iter_mut().find(|route| route.prefix_len == 10).unwrap();
+        let gateway = tollway_config::dataplane::Gateway {
+            address: "192.0.2.1".parse().ok(),
+            interface: None,
+            table: Some(1),
+        };
+        route.target = RouteTarget::Gateways { gateways: vec![gateway] };
+    });
+    assert_eq!(way(&router.send(0, &udp(2, "100.64.0.1", 0))), ONE);
+}
+
+#[test]
+fn the_reverse_path_is_that_of_the_rules() {
+    let client = RoutingRule { destination: network("203.0.113.0/24"), ..routing_rule(lookup(1)) };
+    let config = base().routing_rule(client).with(|config| config.settings.rp_filter = RpFilter::Strict);
+    let mut router = start(config, 1);
+    let answer = PacketBuilder::ipv4("203.0.113.9", "10.1.0.2").udp(53, 4_000);
+    assert_eq!(way(&router.send(3, &answer)), Some(To::Port(0)));
+    assert_eq!(way(&router.send(2, &answer)), None);
+}
+
+#[test]
+fn without_tracking_rules_hold_for_each_packet() {
+    let config = base()
+        .routing_rule(routing_rule(lookup(1)))
+        .with(|config| config.tracking.enabled = TrackingMode::No);
+    let mut router = start(config, 1);
+    assert_eq!(ways(&mut router, 2, 0), ONE);
+    assert!(!router.snapshot().tracking());
+    let mut auto = start(base().routing_rule(routing_rule(lookup(1))), 1);
+    assert_eq!(ways(&mut auto, 2, 0), ONE);
+    assert!(auto.snapshot().tracking(), "the flow cache remembers what the rules decide");
+    let plain = start(base(), 1);
+    assert!(!plain.snapshot().tracking(), "tables alone change nothing");
+}
+
+#[test]
+fn a_dry_run_names_rule_table_and_route() {
+    let router = start(base().routing_rule(routing_rule(lookup(1))), 1);
+    let packet = PacketDescription {
+        in_interface: Some(1),
+        protocol: 17,
+        src_address: "10.1.0.2".parse().unwrap(),
+        dst_address: "203.0.113.9".parse().unwrap(),
+        src_port: 4_000,
+        dst_port: 53,
+        icmp_type: 8,
+        icmp_code: 0,
+        tcp_flags: 0,
+        length: 100,
+        ttl: 64,
+    };
+    let traced = router.dry_run(&packet).expect("a path");
+    let step = traced.steps.iter().find(|step| step.stage == "route").expect("the stage");
+    let route = router.config().routes.iter().find(|route| route.options.table == 1).expect("a route").row;
+    assert_eq!(step.rows, [800, table_row(1), route]);
+}
+
+/// Longest match by the configuration alone.
+fn reference_table(config: &DataplaneConfig, table: TableNumber, dst: u32, longer_than: i16) -> Option<To> {
+    let of_table = config.routes.iter().filter(|route| route.options.table == table);
+    let covers = |network: u32, len: u8| (network ^ dst).checked_shr(32 - u32::from(len)).unwrap_or(0) == 0;
+    let mut best: Option<(u8, Option<To>)> = None;
+    let mut offer = |network: u32, len: u8, to: To| {
+        if covers(network, len) && i16::from(len) > longer_than && best.is_none_or(|best| len > best.0) {
+            best = Some((len, Some(to)));
+        }
+    };
+    if table == 0 {
+        for net in 1..=5_u32 {
+            offer(0x0a00_0000 | net << 16, 24, To::Port(net as u16 - 1));
+        }
+    }
+    for route in of_table {
+        let (IpAddr::V4(network), RouteTarget::Gateway { address: IpAddr::V4(gateway), .. }) =
+            (route.destination, &route.target)
+        else {
+            continue;
+        };
+        offer(network.to_bits(), route.prefix_len, To::Port(u16::from(gateway.octets()[1]) - 1));
+    }
+    best.and_then(|(_, to)| to)
+}
+
+/// What the rules say of a packet, by the configuration alone.
+fn reference(config: &DataplaneConfig, (src, dst): (u32, u32), mark: Mark, interface: u32) -> Option<To> {
+    let inside = |network: Option<tollway_config::dataplane::Prefix>, address: u32| {
+        network.is_none_or(|network| match network.address {
+            IpAddr::V4(v4) => {
+                (v4.to_bits() ^ address).checked_shr(32 - u32::from(network.prefix_len)).unwrap_or(0) == 0
+            }
+            IpAddr::V6(_) => false,
+        })
+    };
+    for rule in &config.routing_rules {
+        let matches = inside(rule.source, src)
+            && inside(rule.destination, dst)
+            && rule.routing_mark.is_none_or(|wanted| wanted == mark)
+            && rule.interface.is_none_or(|wanted| wanted == interface);
+        if !matches {
+            continue;
+        }
+        match rule.action {
+            RoutingAction::Drop | RoutingAction::Unreachable => return None,
+            RoutingAction::Lookup { table, only, min_prefix } => {
+                let longer_than = min_prefix.map_or(-1, i16::from);
+                let found = reference_table(config, table, dst, longer_than);
+                if found.is_some() || only {
+                    return found;
+                }
+            }
+        }
+    }
+    let marked = (1..).zip(&config.routing_tables).find(|(_, table)| mark != 0 && table.mark == mark);
+    marked
+        .and_then(|(table, _)| reference_table(config, table, dst, -1))
+        .or_else(|| reference_table(config, 0, dst, -1))
+}
+
+const DESTINATIONS: [&str; 4] = ["203.0.113.9", "203.0.114.9", "198.51.100.1", "10.2.0.3"];
+
+fn random_rule(random: &mut Random, row: u32) -> RoutingRule {
+    let table = random.below(3) as TableNumber;
+    let action = match random.below(8) {
+        0 => RoutingAction::Drop,
+        1 => RoutingAction::Unreachable,
+        _ => RoutingAction::Lookup {
+            table,
+            only: random.one_in(4),
+            min_prefix: random.one_in(3).then(|| [0, 16, 24][random.below(3) as usize]),
+        },
+    };
+    let some = |random: &mut Random, of: &[&str]| {
+        random.one_in(2).then(|| network(of[random.below(of.len() as u64) as usize])).flatten()
+    };
+    RoutingRule {
+        row,
+        source: some(random, &["10.1.0.2/32", "10.1.0.0/24", "10.2.0.0/24"]),
+        destination: some(random, &["203.0.113.0/24", "203.0.112.0/22", "10.0.0.0/8"]),
+        routing_mark: random.one_in(4).then(|| table_mark(1 + random.below(2) as TableNumber)),
+        interface: random.one_in(4).then(|| 1 + random.below(2) as u32),
+        action,
+    }
+}
+
+fn random_routes(random: &mut Random, config: &mut DataplaneConfig) {
+    config.routes.retain(|route| route.row < 900);
+    for at in 0..random.below(5) as u32 {
+        let mut route = config.routes[0].clone();
+        let prefixes = [("203.0.113.0", 24), ("203.0.112.0", 22), ("198.51.100.0", 24), ("203.0.0.0", 16)];
+        let (destination, len) = prefixes[random.below(4) as usize];
+        (route.row, route.prefix_len) = (900 + at, len);
+        route.destination = destination.parse().unwrap();
+        route.options.table = random.below(3) as TableNumber;
+        let net = 3 + random.below(3);
+        let address = format!("10.{net}.0.2").parse().unwrap();
+        route.target = RouteTarget::Gateway { address, interface: None };
+        let same = |known: &tollway_config::dataplane::Route| {
+            (known.destination, known.prefix_len, known.options.table)
+                == (route.destination, route.prefix_len, route.options.table)
+        };
+        // Two of equal distance would share the flows.
+        if !config.routes.iter().any(same) {
+            config.routes.push(route);
+        }
+    }
+    // Tables with and without a default route.
+    for table in 1..=2 {
+        let place = config.routes.iter().position(|route| {
+            route.options.table == table && route.prefix_len == 0 && route.destination.is_ipv4()
+        });
+        match place {
+            Some(place) if random.one_in(4) => drop(config.routes.remove(place)),
+            None if random.one_in(2) => {
+                let mut route = config.routes[0].clone();
+                (route.row, route.options.table) = (880 + u32::from(table), table);
+                let address = format!("10.{}.0.2", 3 + table).parse().unwrap();
+                route.target = RouteTarget::Gateway { address, interface: None };
+                config.routes.push(route);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_flow_cache_sends_packets_where_rules_marks_and_tables_say() {
+    for seed in seeds(12) {
+        let random = &mut Random::new(seed);
+        let mark_of = |client: u8| if client == 3 { table_mark(2) } else { 0 };
+        let third = rule().src("10.1.0.3/32");
+        let config = base().mangle("prerouting", {
+            let (matchers, ..) = third.passthrough();
+            mark(matchers, 2)
+        });
+        let slow = config.clone().with(|config| config.settings.allow_fast_path = false);
+        let mut routers = [start(config.clone(), 1), start(config, 3), start(slow, 1)];
+        let mut fast = 0;
+        for _ in 0..12 {
+            let (rules, seed) = (random.below(5) as u32, random.bits());
+            let keeps = random.one_in(2);
+            for router in &mut routers {
+                router.reconfigure(|config| {
+                    let random = &mut Random::new(seed);
+                    if !keeps {
+                        config.routing_rules = (0..rules).map(|at| random_rule(random, 800 + at)).collect();
+                    }
+                    random_routes(random, config);
+                });
+            }
+            for _ in 0..60 {
+                let port = random.below(2) as u16;
+                let client = 2 + random.below(2) as u8;
+                let dst = DESTINATIONS[random.below(4) as usize];
+                if (port, dst) == (1, DESTINATIONS[3]) {
+                    continue;
+                }
+                let src = format!("10.{}.0.{client}", port + 1);
+                let packet = PacketBuilder::ipv4(&src, dst).udp(random.below(4) as u16 + 1, 53);
+                let mark = if port == 0 { mark_of(client) } else { 0 };
+                let bits = |text: &str| text.parse::<std::net::Ipv4Addr>().unwrap().to_bits();
+                let wanted =
+                    reference(routers[0].config(), (bits(&src), bits(dst)), mark, u32::from(port) + 1);
+                for (at, router) in routers.iter_mut().enumerate() {
+                    let out = router.send(port, &packet);
+                    fast += usize::from(at == 0 && out.iter().any(|output| output.fast));
+                    let rules = &router.config().routing_rules;
+                    assert_eq!(way(&out), wanted, "seed {seed}, router {at}, {src} to {dst}: {rules:?}");
+                }
+            }
+        }
+        assert!(fast > 50, "seed {seed}: {fast}");
+    }
+}
+
+#[test]
+fn numbers_of_tables_may_change_while_flows_go_on() {
+    let third = RoutingRule { source: network("10.1.0.3"), ..routing_rule(lookup(2)) };
+    let mut router = start(base().routing_rule(third).filter("forward", rule().passthrough()), 3);
+    let mut seen = BTreeMap::new();
+    for _ in 0..3 {
+        seen.insert(way(&router.send(0, &udp(3, "203.0.113.9", 1))), ());
+    }
+    router.reconfigure(|config| {
+        config.routing_tables.remove(0);
+        config.routes.retain(|route| route.options.table != 1);
+        config
+            .routes
+            .iter_mut()
+            .filter(|route| route.options.table == 2)
+            .for_each(|route| route.options.table = 1);
+        config.routing_rules[0].action = lookup(1);
+    });
+    for _ in 0..3 {
+        seen.insert(way(&router.send(0, &udp(3, "203.0.113.9", 1))), ());
+    }
+    assert_eq!(seen.into_keys().collect::<Vec<_>>(), [TWO]);
+}
