@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Host } from './netns.ts';
+import { QUEUE, upDown } from './queue.ts';
 import { dispose, newRouter, type Router } from './router.ts';
 import { eventually } from './wait.ts';
 
@@ -41,6 +42,24 @@ test('pings reach the router by each of its addresses, hosts beyond it, and come
   expect(received(lan, 3, '2001:db8:89::10')).toBe(3);
   expect(received(router.host('router'), 3, '2001:db8:88::10')).toBe(3);
   expect(received(router.host('router'), 3, SERVER6)).toBe(3);
+});
+
+test('a client is held at the rate of its queue, whose target is its prefix', async () => {
+  const [limit, seconds, bucket] = [4e6, 4, 0.1];
+  const id = await router.rest.add(QUEUE, { name: 'lan6', target: '2001:db8:88::/64', 'max-limit': '4M/0' });
+  try {
+    const { stdout } = await lan.start('iperf3', '-6', '-c', SERVER6, '-t', String(seconds), '-J').ended();
+    const { bytes } = JSON.parse(stdout).end.sum_received;
+    // What is received is less than what the queue counts, by headers and what was sent again.
+    expect(bytes * 8).toBeLessThan(limit * (seconds + 1 + bucket));
+    expect(bytes * 8).toBeGreaterThan(limit * seconds * 0.7);
+    const row = await router.rest.get(QUEUE, id);
+    expect(upDown(row, 'bytes').upload).toBeGreaterThan(bytes);
+    expect(upDown(row, 'bytes').download).toBeGreaterThan(0);
+    expect(upDown(row, 'dropped').upload).toBeGreaterThan(0);
+  } finally {
+    await router.rest.remove(QUEUE, id);
+  }
 });
 
 test('traceroute and tracepath name the router and the provider', () => {

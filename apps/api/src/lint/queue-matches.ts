@@ -1,4 +1,4 @@
-import { ipv4, ipv4Mask, ipv4Prefix, parseQueueTarget, type QueueTarget, queueTargetText } from '@tollway/schema';
+import { parseQueueTarget, type QueueTarget, queueTargetText } from '@tollway/schema';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import type { QueueFinding } from './queue-finding.js';
 import type { QueueNode } from './queue-node.js';
@@ -95,36 +95,30 @@ function coveredFindings(node: QueueNode, earlier: Map<string, TargetSet>): Queu
 
 const isOpen = (node: QueueNode): boolean => conditionsOf(node) === '';
 
-/** A connected network. */
-interface Connected {
-  readonly address: number;
-  readonly length: number;
-}
+/** A connected network, which is the same object for every queue. */
+type Connected = Exclude<QueueTarget, { readonly interface: string }>;
 
-/** Connected networks, each once. */
+/** Connected networks of both families, each once. */
 function connectedOf(snapshot: ConfigSnapshot): readonly Connected[] {
   const known = new Map<string, Connected>();
-  for (const { disabled, values } of rowsOf(snapshot, '/ip/address')) {
-    const own = ipv4Prefix(values.address ?? '');
-    if (disabled || own === undefined) continue;
-    const address = ((ipv4(values.network ?? '') ?? own.address) & ipv4Mask(own.length)) >>> 0;
-    known.set(`${address}/${own.length}`, { address, length: own.length });
+  for (const { disabled, values } of [...rowsOf(snapshot, '/ip/address'), ...rowsOf(snapshot, '/ipv6/address')]) {
+    const [own = '', length = ''] = (values.address ?? '').split('/');
+    const target = parseQueueTarget(`${values.network ?? own}/${length}`);
+    if (!disabled && target !== undefined && !('interface' in target)) known.set(queueTargetText(target), target);
   }
   return [...known.values()];
 }
 
+/** Whether a target is a single host. */
+const isHost = (target: QueueTarget): boolean =>
+  !('interface' in target) && target.length === (target.address.includes(':') ? 128 : 32);
+
 /** Connected networks that a queue's targets contain completely. */
 function sitesOf(node: QueueNode, networks: readonly Connected[]): ReadonlySet<Connected> {
-  const sites = new Set<Connected>();
-  for (const target of targetsOf(node)) {
-    const prefix = 'interface' in target ? undefined : ipv4Prefix(`${target.address}/${target.length}`);
-    if (prefix === undefined || prefix.length === 32) continue;
-    const mask = ipv4Mask(prefix.length);
-    for (const network of networks) {
-      if (network.length >= prefix.length && ((network.address ^ prefix.address) & mask) === 0) sites.add(network);
-    }
-  }
-  return sites;
+  const wide = targetsOf(node).filter((target) => !('interface' in target || isHost(target)));
+  if (wide.length === 0) return new Set();
+  const targets = targetSetOf(wide);
+  return new Set(networks.filter((network) => targets.covers(network)));
 }
 
 /**
@@ -142,8 +136,10 @@ function* betweenSites(
     if (sites !== undefined && sites.size > 0) holding.push({ node, sites });
     yield;
   }
+  const families = (sites: ReadonlySet<Connected>): boolean[] => [...sites].map(({ address }) => address.includes(':'));
+  /** Whether there is traffic between one's sites and the other's, which must be of one family. */
   const apart = (sites: ReadonlySet<Connected>, others: ReadonlySet<Connected>): boolean =>
-    [...sites].every((site) => !others.has(site));
+    [...sites].every((site) => !others.has(site)) && families(sites).some((one) => families(others).includes(one));
   for (const [place, { node, sites }] of holding.entries()) {
     const [first, ...more] = holding.slice(place + 1).filter((other) => apart(sites, other.sites));
     if (first === undefined) continue;

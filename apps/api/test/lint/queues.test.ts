@@ -208,8 +208,17 @@ describe('targets of queues', () => {
       { address: '10.2.0.1/24', interface: 'ether2' },
       { address: '10.3.0.1/24', interface: 'ether2', disabled: 'true' },
     ];
+    const lans6 = [
+      { address: '2001:db8:1::1/64', interface: 'ether1' },
+      { address: '2001:db8:2::1/64', interface: 'ether2' },
+    ];
     const reported = (...queues: Written[]) => {
-      const menus = { '/interface/ethernet': ports(2), '/ip/address': lans, '/queue/simple': queues };
+      const menus = {
+        '/interface/ethernet': ports(2),
+        '/ip/address': lans,
+        '/ipv6/address': lans6,
+        '/queue/simple': queues,
+      };
       return runToEnd(lintSteps(snapshotOf(menus), new Map())).map(({ name, message }) => `${name}: ${message}`);
     };
     const lan = (number: number, more: Written = {}) => ({
@@ -223,6 +232,10 @@ describe('targets of queues', () => {
     expect(reported(lan(1), { name: 'some', target: '10.2.0.0/25' })).toEqual([]);
     expect(reported(lan(1), { name: 'rest', target: '10.0.0.0/8' })).toEqual([]);
     expect(reported(lan(1), lan(2, { dst: '1.1.1.1/32' }))).toEqual([]);
+    const lan6 = (number: number) => ({ name: `lan6-${number}`, target: `2001:db8:${number}::/64` });
+    expect(reported(lan6(1), lan(1), lan6(2))).toEqual([
+      'lan6-1: traffic between its target and that of lan6-2 fits both; the earlier queue takes it',
+    ]);
   });
 
   it('that are an interface are met by the packets of queues below', () => {

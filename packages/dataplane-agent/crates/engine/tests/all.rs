@@ -41,6 +41,7 @@ mod queue_ownership;
 mod queue_segments;
 mod queue_trees;
 mod queues;
+mod queues_v6;
 mod router_advertisements;
 mod routes;
 mod settings;

@@ -17,8 +17,8 @@ pub const FIRST_QUEUE: RowId = 5000;
 /// A simple queue with a bucket of 0.1 s and room for 50 packets in each direction.
 pub fn queue(row: RowId, targets: &[&str], upload: u64, download: u64) -> SimpleQueue {
     let target = |text: &&str| {
-        let (address, prefix_len) = prefix(text);
-        QueueTarget::Prefix(Prefix { address: address.into(), prefix_len })
+        let (address, prefix_len) = any_prefix(text);
+        QueueTarget::Prefix(Prefix { address, prefix_len })
     };
     let limit = queue_limit;
     let targets = targets.iter().map(target).collect();

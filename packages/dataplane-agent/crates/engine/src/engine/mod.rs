@@ -229,8 +229,8 @@ impl<F: Frame> Engine<F> {
         }
         let (lookup, now) = (self.snapshot.leaf_lookup(self.state.utc_ns()), self.state.now);
         let queues = &mut self.state.queues;
-        let deferred =
-            std::iter::from_fn(|| queues.take_sendable(&lookup, now)).map(stage::queue::restore_packet);
+        let deferred = std::iter::from_fn(|| queues.take_sendable(&lookup, now))
+            .map(|(waiting, src)| stage::queue::restore_packet(waiting, src));
         let before = batch.packets.len();
         batch.packets.splice(0..0, deferred);
         let first = batch.packets.len() - before;

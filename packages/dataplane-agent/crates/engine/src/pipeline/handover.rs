@@ -10,6 +10,7 @@ use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::{Addr, Tuple, Zone};
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, Origin, flag};
+use crate::qos::addresses::QueueAddresses;
 use crate::qos::queues::queue_path::RemainingPath;
 
 /// The metadata of a complete packet that is handed over to the worker that owns its queue.
@@ -26,7 +27,14 @@ pub(crate) struct QueueHandover {
     /// The verdict after the packet has passed these leaves.
     pub final_verdict: Verdict,
     /// Source before and destination after translation.
-    pub addresses: (u32, u32),
+    pub addresses: (AddressWords, AddressWords),
+}
+
+impl QueueHandover {
+    /// The addresses by which the leaves were found.
+    pub fn queue_addresses(&self) -> QueueAddresses {
+        QueueAddresses { src: self.addresses.0.into(), dst: self.addresses.1.into() }
+    }
 }
 
 /// The metadata of a packet whose flow moves to another worker: the decisions before the translation of its source. The

@@ -112,6 +112,7 @@ mod tests {
     use crate::ids::QueueRef;
     use crate::packet::frame::{HeapFrame, VnetState};
     use crate::packet::verdict::Verdict;
+    use crate::qos::addresses::QueueAddresses;
     use crate::qos::forest::{Identity, RowPart};
     use crate::qos::kind::Dequeued;
     use crate::qos::slab::{NodeQueue, Slab, Waiting};
@@ -127,7 +128,6 @@ mod tests {
             fast: false,
             own: false,
             trace: 0,
-            addresses: (0, 0),
             queue: QueueRef::NONE,
             enqueued: Now(0),
         }
@@ -151,7 +151,7 @@ mod tests {
                 for _ in 0..frames {
                     let queue = &mut queues[leaf.index()].kind;
                     if comes {
-                        let node = slab.insert(waiting());
+                        let node = slab.insert(waiting(), &QueueAddresses::default());
                         queue.enqueue(&mut slab, node, Now(0), &mut NodeQueue::default());
                     } else if let Dequeued::Packet(node) = queue.dequeue(&mut slab, Now(0), &mut NodeQueue::default()) {
                         slab.remove(node);

@@ -11,6 +11,7 @@
 //! ([`token_bucket`], or a tree of them: [`htb`]) decides when.
 //! Time is an argument: [`queues::Queues::dequeue`] sends the packets that are due at it.
 
+pub mod addresses;
 pub mod burst;
 pub mod classify;
 pub mod forest;

@@ -33,6 +33,8 @@ pub trait Address: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static {
     fn masked(self, len: u8) -> Self;
     /// The last address of the network of `len` bits that holds this one.
     fn last(self, len: u8) -> Self;
+    /// The address after this one; `None` after the last of all.
+    fn next(self) -> Option<Self>;
     /// Whether it is an address of one link that routes do not lead to (RFC 4291 §2.5.6). Those of IPv4 are routed as
     /// any other (RFC 3927 is up to the configuration).
     fn is_link_local(self) -> bool;

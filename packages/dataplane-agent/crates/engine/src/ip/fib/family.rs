@@ -35,6 +35,9 @@ impl Address for u32 {
     fn last(self, len: u8) -> Self {
         self | !crate::ip::mask(len)
     }
+    fn next(self) -> Option<Self> {
+        self.checked_add(1)
+    }
     fn is_link_local(self) -> bool {
         false
     }
@@ -75,6 +78,9 @@ impl Address for u128 {
     #[inline]
     fn last(self, len: u8) -> Self {
         self | !mask(len)
+    }
+    fn next(self) -> Option<Self> {
+        self.checked_add(1)
     }
     fn is_link_local(self) -> bool {
         tollway_wire::ipv6::is_link_local(self)

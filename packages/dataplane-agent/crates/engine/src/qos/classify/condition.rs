@@ -6,15 +6,17 @@ use super::QueueDirection;
 use super::address_map::network;
 use crate::error::BuildError;
 use crate::firewall::rules::TimeOfDay;
+use crate::ip::fib::Address;
+use crate::packet::tuple::Addr;
 use crate::qos::forest::Context;
 
 /// The fields of a packet by which its queues are found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PacketFields<'a> {
     /// Source before its translation.
-    pub src: u32,
+    pub src: Addr,
     /// Destination after its translation.
-    pub dst: u32,
+    pub dst: Addr,
     /// The properties of the packet beside its addresses.
     pub context: &'a Context,
     /// Wall clock, ns since 1970.
@@ -27,13 +29,9 @@ pub(super) struct PacketFields<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Peer {
     Anything,
-    Network {
-        address: u32,
-        mask: u32,
-    },
+    V4 { address: u32, mask: u32 },
+    V6 { address: u128, mask: u128 },
     Interface(RowId),
-    /// A prefix of an address family that is not forwarded: matches no packet.
-    Nothing,
 }
 
 /// The conditions of a queue, of which there is at least one.
@@ -51,12 +49,13 @@ impl QueueCondition {
         let peer = match &queue.dst {
             None => Peer::Anything,
             Some(QueueTarget::Interface(target)) => Peer::Interface(target.interface),
-            Some(QueueTarget::Prefix(prefix)) => match network(queue.row, prefix)? {
-                None => Peer::Nothing,
-                Some((address, len)) => {
-                    Peer::Network { address, mask: u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0) }
-                }
-            },
+            Some(QueueTarget::Prefix(prefix)) => {
+                let v4 = network(queue.row, prefix)?;
+                let v4 = v4.map(|(address, len)| Peer::V4 { address, mask: u32::MAX.masked(len) });
+                let v6 = network(queue.row, prefix)?;
+                let v6 = v6.map(|(address, len)| Peer::V6 { address, mask: u128::MAX.masked(len) });
+                v4.or(v6).unwrap_or(Peer::Anything)
+            }
         };
         let mut marks = queue.packet_marks.clone();
         marks.sort_unstable();
@@ -91,9 +90,9 @@ impl QueueCondition {
         };
         let goes = match self.peer {
             Peer::Anything => true,
-            Peer::Network { address, mask } => (address ^ other) & mask == 0,
+            Peer::V4 { address, mask } => other.as_v4().is_some_and(|other| (address ^ other) & mask == 0),
+            Peer::V6 { address, mask } => other.as_v4().is_none() && (address ^ other.0) & mask == 0,
             Peer::Interface(row) => row == by,
-            Peer::Nothing => false,
         };
         goes && (self.marks.is_empty() || self.marks.binary_search(&packet.context.mark).is_ok())
             && self.time.is_none_or(|time| {

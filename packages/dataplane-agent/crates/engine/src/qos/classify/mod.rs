@@ -61,7 +61,7 @@ pub struct QueueTable {
 }
 
 impl QueueTable {
-    /// Builds the classification of a configuration. IPv6 targets match nothing, as there is no IPv6 traffic.
+    /// Builds the classification of a configuration.
     ///
     /// # Errors
     /// Names the row that has a prefix or time out of range.
@@ -179,13 +179,11 @@ impl QueueTable {
         if let Some(leaf) = self.tree.global(context.mark) {
             classes.push(leaf);
         }
-        if let (Some(src), Some(dst)) = (src.as_v4(), dst.as_v4()) {
-            let packet = PacketFields { src, dst, context, utc_ns, conditions: &self.conditions };
-            if let Some((queue, direction)) = self.simple(&packet, &mut holds_ns) {
-                classes.push(ClassId(queue.upload.0 + direction.index()));
-                if let Some(total) = queue.total {
-                    classes.push(total);
-                }
+        let packet = PacketFields { src, dst, context, utc_ns, conditions: &self.conditions };
+        if let Some((queue, direction)) = self.simple(&packet, &mut holds_ns) {
+            classes.push(ClassId(queue.upload.0 + direction.index()));
+            if let Some(total) = queue.total {
+                classes.push(total);
             }
         }
         self.push_interface(&mut classes, context);

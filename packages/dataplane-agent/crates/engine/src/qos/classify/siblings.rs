@@ -13,6 +13,7 @@ use super::address_map::{AddressMap, PrefixValue, network};
 use super::condition::{PacketFields, QueueCondition};
 use super::{NOBODY, QueueDirection};
 use crate::error::BuildError;
+use crate::ip::fib::Address;
 
 #[derive(Debug, Clone, Copy)]
 struct Group {
@@ -41,7 +42,7 @@ impl Siblings {
         positions: &[u32],
         conditions: &[Option<Box<QueueCondition>>],
     ) -> Result<Self, BuildError> {
-        let mut prefixes = Vec::with_capacity(positions.len());
+        let (mut v4, mut v6) = (Vec::with_capacity(positions.len()), Vec::new());
         let mut interfaces: BTreeMap<RowId, Vec<u32>> = BTreeMap::new();
         let has_condition = |position: u32| conditions.get(position as usize).is_some_and(Option::is_some);
         let mut plain = true;
@@ -51,8 +52,8 @@ impl Siblings {
             for target in &queue.targets {
                 match target {
                     QueueTarget::Prefix(prefix) => {
-                        let found = network(queue.row, prefix)?;
-                        prefixes.extend(found.map(|(address, len)| (address, len, position)));
+                        v4.extend(network(queue.row, prefix)?.map(|(address, len)| (address, len, position)));
+                        v6.extend(network(queue.row, prefix)?.map(|(address, len)| (address, len, position)));
                     }
                     QueueTarget::Interface(target) => {
                         plain = false;
@@ -62,8 +63,7 @@ impl Siblings {
             }
         }
         if plain {
-            let entry = |(address, len, value)| PrefixValue { address, len, value };
-            let by_address = AddressMap::new(prefixes.into_iter().map(entry).collect(), NOBODY, u32::min);
+            let by_address = AddressMap::new(with_values(v4), with_values(v6), NOBODY, u32::min);
             return Ok(Self {
                 by_address,
                 by_interface: Vec::new(),
@@ -71,15 +71,16 @@ impl Siblings {
                 positions: Vec::new(),
             });
         }
-        Ok(Self::grouped(prefixes, interfaces, has_condition))
+        Ok(Self::grouped(v4, v6, interfaces, has_condition))
     }
 
     fn grouped(
-        mut prefixes: Vec<(u32, u8, u32)>,
+        v4: Vec<(u32, u8, u32)>,
+        v6: Vec<(u128, u8, u32)>,
         interfaces: BTreeMap<RowId, Vec<u32>>,
         has_condition: impl Fn(u32) -> bool,
     ) -> Self {
-        let mut positions = Vec::with_capacity(prefixes.len());
+        let mut positions = Vec::with_capacity(v4.len() + v6.len());
         let mut group = |own: &mut dyn Iterator<Item = u32>| {
             let from = positions.len() as u32;
             for position in own {
@@ -93,18 +94,16 @@ impl Siblings {
             }
             Group { from, to: positions.len() as u32, around: NOBODY }
         };
-        prefixes.sort_unstable();
-        let same = |one: &(u32, u8, u32), other: &(u32, u8, u32)| (one.0, one.1) == (other.0, other.1);
-        let (mut groups, mut entries) = (Vec::new(), Vec::new());
-        for own in prefixes.chunk_by(same) {
-            let Some(&(address, len, _)) = own.first() else { continue };
-            entries.push(PrefixValue { address, len, value: groups.len() as u32 });
-            groups.push(group(&mut own.iter().map(|(.., position)| *position)));
-        }
+        let mut groups = Vec::new();
+        let mut group_of = |own: &mut dyn Iterator<Item = u32>| {
+            groups.push(group(own));
+            groups.len() as u32 - 1
+        };
+        let (v4, v6) = (by_prefix(v4, &mut group_of), by_prefix(v6, &mut group_of));
         let by_interface: Vec<_> =
             interfaces.into_iter().map(|(row, own)| (row, group(&mut own.into_iter()))).collect();
         let linked = std::cell::RefCell::new(groups);
-        let by_address = AddressMap::new(entries, NOBODY, |around, own| {
+        let by_address = AddressMap::new(v4, v6, NOBODY, |around, own| {
             if let Some(group) = linked.borrow_mut().get_mut(own as usize) {
                 group.around = around;
             }
@@ -171,4 +170,25 @@ impl Siblings {
         });
         fitting.next().unwrap_or(best)
     }
+}
+
+/// Prefixes with the positions of their queues as values.
+fn with_values<A>(prefixes: Vec<(A, u8, u32)>) -> Vec<PrefixValue<A>> {
+    prefixes.into_iter().map(|(address, len, value)| PrefixValue { address, len, value }).collect()
+}
+
+/// Each prefix once, with the number of the group of the queues that have it as a target.
+fn by_prefix<A: Address>(
+    mut prefixes: Vec<(A, u8, u32)>,
+    group_of: &mut impl FnMut(&mut dyn Iterator<Item = u32>) -> u32,
+) -> Vec<PrefixValue<A>> {
+    prefixes.sort_unstable();
+    let same = |one: &(A, u8, u32), other: &(A, u8, u32)| (one.0, one.1) == (other.0, other.1);
+    let mut entries = Vec::new();
+    for own in prefixes.chunk_by(same) {
+        let Some(&(address, len, _)) = own.first() else { continue };
+        let value = group_of(&mut own.iter().map(|(.., position)| *position));
+        entries.push(PrefixValue { address, len, value });
+    }
+    entries
 }

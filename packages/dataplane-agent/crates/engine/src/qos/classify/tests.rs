@@ -1,6 +1,6 @@
 //! The table against the list as it reads.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
 use tollway_config::dataplane::{
@@ -28,6 +28,15 @@ const NOON_NS: i64 = 1_577_880_000_000_000_000;
 
 fn prefix((bits, prefix_len): (u32, u8)) -> QueueTarget {
     QueueTarget::Prefix(Prefix { address: Ipv4Addr::from_bits(bits).into(), prefix_len })
+}
+
+/// An address of IPv6 for one of IPv4, so that as many nest and overlap.
+fn wide(bits: u32) -> u128 {
+    0x2001_0db8 << 96 | u128::from(bits)
+}
+
+fn prefix6((bits, prefix_len): (u128, u8)) -> QueueTarget {
+    QueueTarget::Prefix(Prefix { address: Ipv6Addr::from_bits(bits).into(), prefix_len })
 }
 
 fn interface(interface: RowId) -> QueueTarget {
@@ -60,19 +69,26 @@ fn build(config: &DataplaneConfig) -> (QueueTable, Forest) {
 
 #[derive(Debug, Clone, Copy)]
 struct Asked {
-    src: u32,
-    dst: u32,
+    src: Addr,
+    dst: Addr,
     context: Context,
     utc_ns: i64,
 }
 
-fn has(target: &QueueTarget, address: u32, interface: RowId) -> bool {
+fn has(target: &QueueTarget, address: Addr, interface: RowId) -> bool {
     match target {
         QueueTarget::Interface(target) => target.interface == interface,
         QueueTarget::Prefix(prefix) => {
-            let IpAddr::V4(network) = prefix.address else { return false };
-            let mask = u32::MAX.checked_shl(32 - u32::from(prefix.prefix_len)).unwrap_or(0);
-            (network.to_bits() ^ address) & mask == 0
+            let mask = |bits: u32| u128::MAX.checked_shl(bits - u32::from(prefix.prefix_len)).unwrap_or(0);
+            match (prefix.address, IpAddr::from(address)) {
+                (IpAddr::V4(network), IpAddr::V4(address)) => {
+                    u128::from(network.to_bits() ^ address.to_bits()) & mask(32) == 0
+                }
+                (IpAddr::V6(network), IpAddr::V6(address)) => {
+                    (network.to_bits() ^ address.to_bits()) & mask(128) == 0
+                }
+                _ => false,
+            }
         }
     }
 }
@@ -177,6 +193,9 @@ fn targets() -> impl Strategy<Value = QueueTarget> {
         8 => (any::<u32>(), len).prop_map(|(bits, len)| {
             prefix((crowd(bits) & u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0), len))
         }),
+        5 => (any::<u32>(), prop_oneof![2 => Just(128u8), 3 => 116u8..128, 1 => 0u8..116]).prop_map(|(bits, len)| {
+            prefix6((wide(crowd(bits)) & u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0), len))
+        }),
         1 => (1u32..4).prop_map(interface),
     ]
 }
@@ -243,8 +262,12 @@ fn trees() -> impl Strategy<Value = Vec<TreeQueue>> {
 
 fn packets() -> impl Strategy<Value = Asked> {
     let address = || prop_oneof![6 => any::<u32>().prop_map(crowd), 1 => any::<u32>()];
-    (address(), address(), (0u32..4, 0u32..4, 0u32..4), 0i64..14 * 24 * 60).prop_map(
-        |(src, dst, (mark, in_interface, out_interface), minutes)| {
+    let ends = (address(), address(), any::<bool>()).prop_map(|(src, dst, v6)| {
+        let of = |bits| if v6 { Addr(wide(bits)) } else { Addr::v4(bits) };
+        (of(src), of(dst))
+    });
+    (ends, (0u32..4, 0u32..4, 0u32..4), 0i64..14 * 24 * 60).prop_map(
+        |((src, dst), (mark, in_interface, out_interface), minutes)| {
             let context = Context { mark, in_interface, out_interface };
             Asked { src, dst, context, utc_ns: NOON_NS + minutes * 60_000_000_000 + 7 }
         },
@@ -265,7 +288,6 @@ proptest! {
         let table = QueueTable::build(&config, &forest).unwrap();
         for asked in packets {
             let Asked { src, dst, context, utc_ns } = asked;
-            let (src, dst) = (Addr::v4(src), Addr::v4(dst));
             let (classes, holds_ns) = table.path_classes_for(src, dst, &context, utc_ns);
             prop_assert_eq!(named(classes, &forest), one_by_one(&config, &asked), "{:?}", asked);
             prop_assert!(table.has_time() || holds_ns == u64::MAX);
@@ -299,6 +321,18 @@ fn a_target_that_has_both_ends_is_download_and_a_dst_bounds_the_other_side() {
 }
 
 #[test]
+fn a_target_of_one_family_takes_no_packet_of_the_other() {
+    let mut bounded = queue(1, vec![prefix((0, 0))]);
+    bounded.dst = Some(prefix6((0, 0)));
+    let config =
+        config(vec![bounded, queue(2, vec![prefix((0, 0))]), queue(3, vec![prefix6((0, 0))])], Vec::new());
+    let (table, forest) = build(&config);
+    let of = |src, dst| named(table.path_classes(src, dst, &Context::default(), 0), &forest);
+    assert_eq!(of(Addr::v4(1), Addr::v4(2)), [(2, RowPart::Download)]);
+    assert_eq!(of(Addr(wide(1)), Addr(wide(2))), [(3, RowPart::Download)]);
+}
+
+#[test]
 fn many_children_of_one_queue_are_found_as_fast_as_many_queues() {
     let hosts = 25_000u32;
     let mut queues = vec![queue(1, vec![prefix((0x0a00_0000, 8))])];
@@ -327,6 +361,7 @@ fn prefixes_and_times_out_of_range_are_refused_by_row() {
         QueueTable::build(&config, &forest).unwrap_err().row
     };
     assert_eq!(refused(queue(9, vec![prefix((1, 33))])), Some(9));
+    assert_eq!(refused(queue(9, vec![prefix6((1, 129))])), Some(9));
     let lan = || queue(9, vec![prefix((1, 32))]);
     assert_eq!(refused(SimpleQueue { dst: Some(prefix((1, 33))), ..lan() }), Some(9));
     let time = QueueTime { from_ms: 0, to_ms: 0, days: 0, utc_offset_s: 0, negate: false };

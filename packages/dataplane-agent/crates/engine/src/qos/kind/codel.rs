@@ -6,7 +6,7 @@ use super::frame_queue::FrameQueue;
 use super::header::mark;
 use super::{Dequeued, Load, Qdisc};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::time::Now;
 
 /// A dropping state left longer ago than so many intervals is forgotten (RFC 8289 §4.3).
@@ -241,7 +241,7 @@ impl Qdisc for Codel {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         self.queue.take_out(slab, to, pick)
     }

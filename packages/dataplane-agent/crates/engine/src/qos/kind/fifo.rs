@@ -5,7 +5,7 @@ use tollway_config::dataplane::QueueType;
 
 use super::{Dequeued, End, Load, Qdisc, split_off};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::time::Now;
 
 /// The bound of a queue.
@@ -109,7 +109,7 @@ impl Qdisc for Fifo {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         let taken = split_off(&mut self.queue, slab, to, pick);
         self.load = self.load.minus(taken);

@@ -9,7 +9,7 @@ use super::header::HeaderFields;
 use super::pool::{Lengths, Pool, SubQueueList};
 use super::{Dequeued, LEAST_TURN, Load, Qdisc, footprint};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::time::Now;
 
 /// Frames that are dropped in one go when too many wait (RFC 8290 §4.1.3).
@@ -246,7 +246,7 @@ impl Qdisc for FqCodel {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
         for (index, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.queue.is_empty()) {

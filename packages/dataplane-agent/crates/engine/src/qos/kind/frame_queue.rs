@@ -1,8 +1,8 @@
 //! A queue of frames that counts the waiting frames, segments and bytes.
 
-use super::{Load, split_off};
+use super::{Load, footprint, split_off};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 
 /// Frames in order.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,7 +61,7 @@ impl FrameQueue {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         let taken = split_off(&mut self.nodes, slab, to, pick);
         self.load = self.load.minus(taken);
@@ -73,12 +73,12 @@ impl FrameQueue {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> (Load, u64) {
         let mut memory = 0;
-        let taken = self.take_out(slab, to, &mut |waiting: &Waiting<F>| {
-            let goes = pick(waiting);
-            memory += if goes { waiting.frame.footprint() as u64 } else { 0 };
+        let taken = self.take_out(slab, to, &mut |slab: &Slab<F>, node| {
+            let goes = pick(slab, node);
+            memory += if goes { footprint(slab, node) } else { 0 };
             goes
         });
         (taken, memory)

@@ -4,7 +4,7 @@ use tollway_wire::{ethernet, field, ipv4, ipv6, tcp};
 
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
-use crate::qos::slab::Waiting;
+use crate::qos::slab::{NodeId, Slab};
 
 /// IPv6 extension headers that are walked at most; a packet with more has no ports.
 const EXTENSIONS: usize = 8;
@@ -93,13 +93,14 @@ impl HeaderFields {
         }
     }
 
-    /// Headers like [`Self::of`], with the addresses by which the leaf was found: the source before its translation.
+    /// The headers of a waiting frame like [`Self::of`], with the addresses by which the leaf was found: the source
+    /// before its translation.
     #[inline]
-    pub fn untranslated<F: Frame>(waiting: &Waiting<F>) -> Self {
+    pub fn untranslated<F: Frame>(slab: &Slab<F>, node: NodeId) -> Self {
+        let Some(waiting) = slab.get(node) else { return Self::default() };
         let mut fields = Self::of(waiting.frame.head());
-        if fields.is_v4 {
-            (fields.src, fields.dst) = (Addr::v4(waiting.addresses.0), Addr::v4(waiting.addresses.1));
-        }
+        let addresses = slab.addresses(node);
+        (fields.src, fields.dst) = (addresses.src, addresses.dst);
         fields
     }
 

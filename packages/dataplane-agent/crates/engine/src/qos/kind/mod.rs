@@ -20,7 +20,7 @@ mod sfq;
 
 use tollway_config::dataplane::QueueType;
 
-use super::slab::{NodeId, NodeQueue, Slab, Waiting};
+use super::slab::{NodeId, NodeQueue, Slab};
 use crate::packet::frame::Frame;
 use crate::time::Now;
 
@@ -135,7 +135,7 @@ trait Qdisc: Sized {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load;
     /// Drops a frame, of the longest sub-queue if there are several, into `gone`; none if nothing waits.
     fn drop_from_longest<F: Frame>(&mut self, slab: &mut Slab<F>, gone: &mut NodeQueue);
@@ -190,7 +190,7 @@ impl<D: Qdisc> Qdisc for Box<D> {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         (**self).take_out(slab, to, pick)
     }
@@ -292,7 +292,7 @@ macro_rules! kinds {
                 &mut self,
                 slab: &mut Slab<F>,
                 to: &mut NodeQueue,
-                mut pick: impl FnMut(&Waiting<F>) -> bool,
+                mut pick: impl FnMut(&Slab<F>, NodeId) -> bool,
             ) -> Load {
                 match self { $(Self::$variant(kind) => kind.take_out(slab, to, &mut pick),)+ }
             }
@@ -360,11 +360,11 @@ fn split_off<F>(
     queue: &mut NodeQueue,
     slab: &mut Slab<F>,
     to: &mut NodeQueue,
-    pick: &mut impl FnMut(&Waiting<F>) -> bool,
+    pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
 ) -> Load {
     let (mut stay, mut taken) = (NodeQueue::default(), Load::default());
     while let Some(node) = queue.pop(slab) {
-        if slab.get(node).is_some_and(&mut *pick) {
+        if pick(slab, node) {
             taken = taken.plus(Load::of(slab, node));
             to.push(slab, node);
         } else {

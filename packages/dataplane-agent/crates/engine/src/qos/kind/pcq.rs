@@ -13,7 +13,7 @@ use super::{Dequeued, Load, Qdisc};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::qos::burst::Burst;
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::qos::token_bucket::TokenBucket;
 use crate::time::Now;
 
@@ -361,7 +361,7 @@ impl Qdisc for Pcq {
         gone: &mut NodeQueue,
     ) -> NodeId {
         let Some(waiting) = slab.get(node) else { return node };
-        let key = self.parameters.classifier.key(&HeaderFields::untranslated(waiting));
+        let key = self.parameters.classifier.key(&HeaderFields::untranslated(slab, node));
         let bytes = waiting.bytes;
         let fits = self.load.bytes.saturating_add(bytes) <= self.parameters.total_limit;
         let index = if fits { self.sub_queue(key, now) } else { 0 };
@@ -419,7 +419,7 @@ impl Qdisc for Pcq {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
         for (index, sub) in self.subs.all_mut().enumerate().filter(|(_, sub)| !sub.queue.is_empty()) {

@@ -6,7 +6,7 @@ use super::frame_queue::FrameQueue;
 use super::random::Random;
 use super::{Dequeued, Load, Qdisc};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::time::Now;
 
 /// Fraction bits of averages and probabilities.
@@ -205,7 +205,7 @@ impl Qdisc for Red {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         self.queue.take_out(slab, to, pick)
     }

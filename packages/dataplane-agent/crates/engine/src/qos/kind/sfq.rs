@@ -9,7 +9,7 @@ use super::pool::{Pool, SubQueueList};
 use super::random::Random;
 use super::{Dequeued, LEAST_TURN, Load, Qdisc};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::time::Now;
 
 const BUCKETS: u32 = 1024;
@@ -89,7 +89,7 @@ impl Sfq {
         self.changes_at = Some(Now(now.0.saturating_add(self.perturb)));
         self.seed = u64::from(self.random.bits()) << 32 | u64::from(self.random.bits());
         let mut all = NodeQueue::default();
-        self.take_out(slab, &mut all, &mut |_| true);
+        self.take_out(slab, &mut all, &mut |_, _| true);
         while let Some(node) = all.pop(slab) {
             self.push(slab, node);
         }
@@ -166,7 +166,7 @@ impl Qdisc for Sfq {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         let mut taken = Load::default();
         for _ in 0..self.occupied {

@@ -2,6 +2,7 @@
 
 use crate::ids::{LeafId, QueueRef};
 use crate::packet::frame::Frame;
+use crate::packet::tuple::Addr;
 use crate::qos::forest::Context;
 use crate::qos::kind::{Dequeued, Load};
 use crate::qos::leaf::{LeafQueue, Scheduled, leaf_flag};
@@ -15,13 +16,14 @@ use crate::time::Now;
 impl<F: Frame> Queues<F> {
     /// Dequeues frames of one leaf that is due, at most `most`; leaves take turns. The queue reference of a frame that
     /// is sent is that of its remaining leaves: the caller passes the frame through them before the next call, or
-    /// frames would be reordered. `None` when no leaf is due.
+    /// frames would be reordered. With a frame comes its source, as [`Slab::source`](crate::qos::slab::Slab::source) has it.
+    /// `None` when no leaf is due.
     pub fn dequeue(
         &mut self,
         lookup: &LeafLookup<'_>,
         now: Now,
         most: usize,
-        mut send: impl FnMut(Waiting<F>),
+        mut send: impl FnMut(Waiting<F>, Addr),
     ) -> Option<usize> {
         self.serve_trees_next = !self.serve_trees_next;
         if self.serve_trees_next {
@@ -45,7 +47,7 @@ impl<F: Frame> Queues<F> {
         lookup: &LeafLookup<'_>,
         now: Now,
         most: usize,
-        send: &mut impl FnMut(Waiting<F>),
+        send: &mut impl FnMut(Waiting<F>, Addr),
     ) -> usize {
         let (sent, until) = self.serve(leaf, lookup, now, most, send);
         let (Some(hot), Some(queue)) =
@@ -78,7 +80,7 @@ impl<F: Frame> Queues<F> {
         lookup: &LeafLookup<'_>,
         now: Now,
         most: usize,
-        send: &mut impl FnMut(Waiting<F>),
+        send: &mut impl FnMut(Waiting<F>, Addr),
     ) -> (usize, Option<Now>) {
         let (Some(hot), Some(queue)) =
             (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
@@ -130,11 +132,10 @@ impl<F: Frame> Queues<F> {
         node: NodeId,
         lookup: &LeafLookup<'_>,
         now: Now,
-        send: &mut impl FnMut(Waiting<F>),
+        send: &mut impl FnMut(Waiting<F>, Addr),
     ) {
         let Some(waiting) = self.slab.get(node) else { return };
-        let (bytes, addresses) = (waiting.bytes, waiting.addresses);
-        let (enqueued, mut queue) = (waiting.enqueued, waiting.queue);
+        let (bytes, enqueued, mut queue) = (waiting.bytes, waiting.enqueued, waiting.queue);
         if let (Some(hot), Some(leaf_queue)) =
             (self.leaves.get_mut(leaf.index()), self.leaf_queues.get_mut(leaf.index()))
         {
@@ -148,10 +149,10 @@ impl<F: Frame> Queues<F> {
             }
         }
         if self.is_changing() {
-            let passed = Some(self.rank(leaf));
-            if self.waits_for_older(lookup, passed, addresses) {
+            let (passed, addresses) = (Some(self.rank(leaf)), self.slab.addresses(node));
+            if self.waits_for_older(lookup, passed, &addresses) {
                 if let Some(waiting) = self.slab.remove(node) {
-                    self.push_deferred(passed, waiting);
+                    self.push_deferred(passed, waiting, &addresses);
                 }
                 return;
             }
@@ -159,15 +160,17 @@ impl<F: Frame> Queues<F> {
         if self.leaf_queues.get(leaf.index()).is_some_and(LeafQueue::is_port) {
             queue = QueueRef::DONE;
         } else if !queue.is_none() {
-            queue = self.next_queue(leaf, queue, addresses, lookup, now);
+            queue = self.next_queue(leaf, queue, node, lookup, now);
         } else if enqueued <= self.reconfigured_at {
             // In an older configuration the leaf may have been the only one on the path of the frame.
             let rank = self.rank(leaf);
-            queue = self.queue_after_rank(lookup, addresses, Context::default(), rank, now);
+            let addresses = self.slab.addresses(node);
+            queue = self.queue_after_rank(lookup, &addresses, Context::default(), rank, now);
         }
         // The frame is moved only here, to its destination.
+        let src = self.slab.source(node);
         if let Some(waiting) = self.slab.remove(node) {
-            send(Waiting { queue, ..waiting });
+            send(Waiting { queue, ..waiting }, src);
         }
     }
 
@@ -177,7 +180,7 @@ impl<F: Frame> Queues<F> {
         lookup: &LeafLookup<'_>,
         now: Now,
         most: usize,
-        send: &mut impl FnMut(Waiting<F>),
+        send: &mut impl FnMut(Waiting<F>, Addr),
     ) -> usize {
         let Some(turn) = self.htb.next(now) else { return 0 };
         let leaf = self.class_leaves.get(turn.leaf.0 as usize).copied().unwrap_or(LeafId::NONE);
@@ -219,14 +222,14 @@ impl<F: Frame> Queues<F> {
         &mut self,
         leaf: LeafId,
         waited_on: QueueRef,
-        addresses: (u32, u32),
+        node: NodeId,
         lookup: &LeafLookup<'_>,
         now: Now,
     ) -> QueueRef {
         let next = self.paths.after_wait(waited_on).unwrap_or_else(|context| {
             // The path belongs to an older configuration: find the leaves again.
             let class = self.class(leaf);
-            let classes = lookup.path_classes(addresses, &context);
+            let classes = lookup.path_classes(&self.slab.addresses(node), &context);
             let Some(step) = classes.iter().position(|passed| Some(passed) == class) else {
                 return QueueRef::NONE;
             };
@@ -243,8 +246,9 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Takes the next packet that an ordered change has deferred and that may continue now. Packets farther along their
-    /// queue path come first. The queue reference of the packet is that of the rest of its path.
-    pub fn take_sendable(&mut self, lookup: &LeafLookup<'_>, now: Now) -> Option<Waiting<F>> {
+    /// queue path come first. The queue reference of the packet is that of the rest of its path. With it comes its source, as
+    /// [`Slab::source`](crate::qos::slab::Slab::source) has it.
+    pub fn take_sendable(&mut self, lookup: &LeafLookup<'_>, now: Now) -> Option<(Waiting<F>, Addr)> {
         let allowed = self.ordered_change.lowest_allowed()..;
         let phase = (0..PHASES)
             .zip(&self.deferred)
@@ -252,12 +256,13 @@ impl<F: Frame> Queues<F> {
             .find(|(phase, all)| allowed.contains(phase) && all.len() != 0)?
             .0;
         let node = self.deferred.get_mut(phase)?.pop(&mut self.slab)?;
+        let (src, addresses) = (self.slab.source(node), self.slab.addresses(node));
         let mut waiting = self.slab.remove(node)?;
         let context = Self::context(&self.paths, &waiting);
         self.paths.remove_waiting(waiting.queue);
         if let Some(rank) = phase.checked_sub(1) {
-            waiting.queue = self.queue_after_rank(lookup, waiting.addresses, context, rank, now);
+            waiting.queue = self.queue_after_rank(lookup, &addresses, context, rank, now);
         }
-        Some(waiting)
+        Some((waiting, src))
     }
 }

@@ -3,6 +3,7 @@
 use crate::ids::LeafId;
 use crate::packet::frame::Frame;
 use crate::packet::verdict::DropReason;
+use crate::qos::addresses::QueueAddresses;
 use crate::qos::kind::Load;
 use crate::qos::leaf::leaf_flag;
 use crate::qos::queues::watch::Event;
@@ -14,13 +15,19 @@ impl<F: Frame> Queues<F> {
     /// Enqueues a frame in a leaf. Frames that are dropped instead are counted for [`Self::take_dropped`].
     // Inlined, so that the caller builds `Waiting` in the slab and does not copy it there.
     #[inline(always)]
-    pub fn enqueue(&mut self, leaf: LeafId, waiting: Waiting<F>, now: Now) -> EnqueueOutcome {
+    pub fn enqueue(
+        &mut self,
+        leaf: LeafId,
+        waiting: Waiting<F>,
+        addresses: &QueueAddresses,
+        now: Now,
+    ) -> EnqueueOutcome {
         let load = Load::frame(waiting.segments, waiting.bytes);
         if let Err(refused) = self.make_room(leaf, load, waiting.frame.footprint() as u64, now) {
             return refused;
         }
         self.paths.add_waiting(waiting.queue);
-        let node = self.slab.insert(Waiting { enqueued: now, ..waiting });
+        let node = self.slab.insert(Waiting { enqueued: now, ..waiting }, addresses);
         self.put(leaf, node, now)
     }
 

@@ -22,6 +22,7 @@
 use std::sync::Arc;
 
 use crate::packet::frame::Frame;
+use crate::qos::addresses::QueueAddresses;
 use crate::qos::forest::{Identity, RANKS};
 use crate::qos::ownership::Ownership;
 use crate::qos::queues::change_progress::Tables;
@@ -153,12 +154,12 @@ impl<F: Frame> Queues<F> {
         &self,
         lookup: &LeafLookup<'_>,
         passed: Option<usize>,
-        addresses: (u32, u32),
+        addresses: &QueueAddresses,
     ) -> bool {
         phase_after(passed) < self.ordered_change.lowest_allowed() && self.is_affected(lookup, addresses)
     }
 
-    fn is_affected(&self, lookup: &LeafLookup<'_>, addresses: (u32, u32)) -> bool {
+    fn is_affected(&self, lookup: &LeafLookup<'_>, addresses: &QueueAddresses) -> bool {
         let (forest, table) = match &self.ordered_change.affected {
             AffectedFlows::None => return false,
             AffectedFlows::All => return true,
@@ -175,19 +176,24 @@ impl<F: Frame> Queues<F> {
     }
 
     /// Defers a packet until its phase may go. `false` when there was no memory for it.
-    pub fn defer(&mut self, passed: Option<usize>, waiting: Waiting<F>) -> bool {
+    pub fn defer(&mut self, passed: Option<usize>, waiting: Waiting<F>, addresses: &QueueAddresses) -> bool {
         if !self.slab.has_room(waiting.frame.footprint() as u64) {
             self.drop_for_memory(waiting.segments);
             return false;
         }
         self.paths.add_waiting(waiting.queue);
-        self.push_deferred(passed, waiting);
+        self.push_deferred(passed, waiting, addresses);
         true
     }
 
     /// As [`Self::defer`], for a packet dequeued from a leaf.
-    pub(super) fn push_deferred(&mut self, passed: Option<usize>, waiting: Waiting<F>) {
-        let node = self.slab.insert(waiting);
+    pub(super) fn push_deferred(
+        &mut self,
+        passed: Option<usize>,
+        waiting: Waiting<F>,
+        addresses: &QueueAddresses,
+    ) {
+        let node = self.slab.insert(waiting, addresses);
         if let Some(deferred) = self.deferred.get_mut(phase_after(passed)) {
             deferred.push(&mut self.slab, node);
         }
@@ -201,7 +207,7 @@ impl<F: Frame> Queues<F> {
         while let Some(node) = all.pop(&mut self.slab) {
             if let Some(waiting) = self.slab.get(node) {
                 let (context, old) = (Self::context(&self.paths, waiting), waiting.queue);
-                let classes = lookup.path_classes(waiting.addresses, &context);
+                let classes = lookup.path_classes(&self.slab.addresses(node), &context);
                 let queue = self.queue_ref(lookup.forest, &classes, context, now);
                 self.paths.add_waiting(queue);
                 self.paths.remove_waiting(old);

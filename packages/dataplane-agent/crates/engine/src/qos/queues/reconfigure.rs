@@ -4,6 +4,7 @@ use tollway_config::dataplane::QueueType;
 
 use crate::ids::LeafId;
 use crate::packet::frame::Frame;
+use crate::qos::addresses::QueueAddresses;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, RowPart};
 use crate::qos::kind::{LeafQdisc, Load};
@@ -12,7 +13,7 @@ use crate::qos::ownership::{LockedOwnerships, ROW_PARTS};
 use crate::qos::queues::queue_row::{HandedOverCounts, QueueRow};
 use crate::qos::queues::rows::own_limit;
 use crate::qos::queues::shared::SharedQueues;
-use crate::qos::queues::{LeafLookup, LinkInterface, Queues, Waiting};
+use crate::qos::queues::{LeafLookup, LinkInterface, Queues};
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
 
@@ -238,7 +239,7 @@ impl<F: Frame> Queues<F> {
         let before = queue.kind.load();
         let mut new = LeafQdisc::new(kind, queue.seed(self.salt));
         let mut all = NodeQueue::default();
-        queue.kind.take_out(&mut self.slab, &mut all, |_| true);
+        queue.kind.take_out(&mut self.slab, &mut all, |_, _| true);
         let mut gone = NodeQueue::default();
         while let Some(node) = all.pop(&mut self.slab) {
             if new.admits(Load::of(&self.slab, node), Load::default()) {
@@ -284,8 +285,8 @@ impl<F: Frame> Queues<F> {
         for leaf in self.waiting_leaves() {
             let Some(class) = self.class(leaf) else { continue };
             if !self.leaf_queues.get(leaf.index()).is_some_and(|queue| queue.is_port()) {
-                self.flush_matching(leaf, now, |waiting, context| {
-                    !lookup.passes(waiting.addresses, context, class)
+                self.flush_matching(leaf, now, |addresses, context| {
+                    !lookup.passes(addresses, context, class)
                 });
             }
         }
@@ -309,7 +310,7 @@ impl<F: Frame> Queues<F> {
         &mut self,
         leaf: LeafId,
         now: Now,
-        mut matches: impl FnMut(&Waiting<F>, &Context) -> bool,
+        mut matches: impl FnMut(&QueueAddresses, &Context) -> bool,
     ) {
         let Some(queue) = self.leaf_queues.get_mut(leaf.index()) else { return };
         let before = queue.kind.load();
@@ -318,9 +319,10 @@ impl<F: Frame> Queues<F> {
         }
         let paths = &self.paths;
         let Some(deferred) = self.deferred.get_mut(usize::from(queue.rank) + 1) else { return };
-        let taken = queue
-            .kind
-            .take_out(&mut self.slab, deferred, |waiting| matches(waiting, &Self::context(paths, waiting)));
+        let taken = queue.kind.take_out(&mut self.slab, deferred, |slab, node| {
+            slab.get(node)
+                .is_some_and(|waiting| matches(&slab.addresses(node), &Self::context(paths, waiting)))
+        });
         if taken.frames != 0 {
             self.charge(leaf, taken.segments, taken.bytes, now);
         }

@@ -6,7 +6,7 @@ use tollway_config::dataplane::{QueueLimit, QueueType};
 
 use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::packet::frame::Frame;
-use crate::packet::tuple::Addr;
+use crate::qos::addresses::QueueAddresses;
 use crate::qos::burst::Burst;
 use crate::qos::forest::{Class, ClassId, Context, Forest, Identity, MAX_PATH_LEAVES, PathClasses, RowPart};
 use crate::qos::kind::LeafQdisc;
@@ -15,9 +15,9 @@ use crate::qos::queues::{LeafLookup, Queues};
 use crate::time::Now;
 
 impl LeafLookup<'_> {
-    /// The leaves of packets between IPv4 addresses.
-    pub fn path_classes(&self, (src, dst): (u32, u32), context: &Context) -> PathClasses {
-        self.table.path_classes(Addr::v4(src), Addr::v4(dst), context, self.utc_ns)
+    /// The leaves of packets between these addresses.
+    pub fn path_classes(&self, addresses: &QueueAddresses, context: &Context) -> PathClasses {
+        self.table.path_classes(addresses.src, addresses.dst, context, self.utc_ns)
     }
 
     /// Whether both have the same leaves, and the same packets pass them.
@@ -26,7 +26,7 @@ impl LeafLookup<'_> {
     }
 
     /// Whether packets between these addresses pass a leaf.
-    pub fn passes(&self, addresses: (u32, u32), context: &Context, class: ClassId) -> bool {
+    pub fn passes(&self, addresses: &QueueAddresses, context: &Context, class: ClassId) -> bool {
         self.path_classes(addresses, context).iter().any(|passed| passed == class)
     }
 }
@@ -62,7 +62,7 @@ impl<F: Frame> Queues<F> {
     pub fn queue_after_rank(
         &mut self,
         lookup: &LeafLookup<'_>,
-        addresses: (u32, u32),
+        addresses: &QueueAddresses,
         context: Context,
         rank: usize,
         now: Now,

@@ -29,8 +29,9 @@ pub(crate) fn dequeue_at_most<F: Frame, S: FrameSource<F>>(
     while left > 0 {
         let before = batch.packets.len();
         let packets = &mut batch.packets;
-        let sent =
-            state.queues.dequeue(&lookup, state.now, left, |waiting| packets.push(restore_packet(waiting)));
+        let sent = state
+            .queues
+            .dequeue(&lookup, state.now, left, |waiting, src| packets.push(restore_packet(waiting, src)));
         let Some(sent) = sent else { break };
         left -= sent.min(left);
         for packet in batch.packets.iter_mut().skip(before) {
@@ -88,19 +89,21 @@ fn check_out_interface<F: Frame>(
     }
 }
 
-/// The packet of a frame that was dequeued. It has only the metadata that the rest of its queue path needs.
+/// The packet of a frame that was dequeued, with its source as the slab has it. It has only the metadata that the rest
+/// of its queue path needs.
 // Inlined, so that the packet is built in the batch and not copied there.
 #[inline(always)]
-pub(crate) fn restore_packet<F>(waiting: Waiting<F>) -> Packet<F> {
-    let meta = restored_meta(&waiting);
+pub(crate) fn restore_packet<F>(waiting: Waiting<F>, src: Addr) -> Packet<F> {
+    let meta = restored_meta(&waiting, src);
     Packet { frame: Some(waiting.frame), vnet: waiting.vnet, meta }
 }
 
 #[inline(always)]
-fn restored_meta<F>(waiting: &Waiting<F>) -> Meta {
+fn restored_meta<F>(waiting: &Waiting<F>, src: Addr) -> Meta {
     let origin = if waiting.own { Origin::Generated } else { Origin::Port };
-    let flags = if waiting.fast { flag::FAST } else { 0 };
-    let tuple = Tuple { src: Addr::v4(waiting.addresses.0), ..Tuple::default() };
+    let v4 = src.as_v4();
+    let flags = if waiting.fast { flag::FAST } else { 0 } | if v4.is_none() { flag::IPV6 } else { 0 };
+    let tuple = Tuple { src, ..Tuple::default() };
     Meta {
         verdict: waiting.final_verdict,
         segments: waiting.segments,
@@ -109,7 +112,7 @@ fn restored_meta<F>(waiting: &Waiting<F>) -> Meta {
         queue: waiting.queue,
         // The length of all segments with their headers, as the header lengths are not known any more.
         l3_len: u32::try_from(waiting.bytes).unwrap_or(u32::MAX),
-        untranslated_src: waiting.addresses.0,
+        untranslated_src: v4.unwrap_or(0),
         tuple,
         trace: waiting.trace.into(),
         ..Meta::default()

@@ -6,9 +6,12 @@ mod dequeue;
 
 pub(crate) use dequeue::{count_dropped, dequeue_at_most, restore_packet, resume_path};
 
+use tollway_wire::{field, ipv4};
+
 use crate::ids::{LeafId, QueueRef, QueueRefKind};
 use crate::observe::trace::tag;
 use crate::packet::frame::{Frame, FrameSource, VnetState};
+use crate::packet::tuple::Addr;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::batch::Batch;
@@ -16,6 +19,7 @@ use crate::pipeline::echo::{answer, echo_meta};
 use crate::pipeline::handover::QueueHandover;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::state::WorkerState;
+use crate::qos::addresses::QueueAddresses;
 use crate::qos::prefetch::{LeafPrefetch, PREFETCH_DISTANCE};
 use crate::qos::queues::{EnqueueOutcome, PathStep, Waiting};
 use crate::qos::segment::Layout;
@@ -168,17 +172,34 @@ fn preload<F: Frame>(state: &WorkerState<F>, packets: &[Packet<F>]) {
 
 /// The source before and the destination after translation. A packet that the flow cache has forwarded has its received
 /// source in the metadata. The frame has the translated destination.
-fn addresses<F: Frame>(packet: &Packet<F>) -> (u32, u32) {
+#[inline]
+fn addresses<F: Frame>(state: &WorkerState<F>, packet: &Packet<F>) -> QueueAddresses {
     let meta = &packet.meta;
     if meta.is_ipv6() {
-        // While queues change, waiting packets of IPv6 are found by their marks and interfaces alone.
-        return (0, 0);
+        return ipv6_addresses(state, packet);
     }
     // Without translation the source need not have been noted.
     let is_tuple = meta.is(flag::FAST) || meta.untranslated_src == 0;
     let src = if is_tuple { meta.tuple.src.as_v4().unwrap_or(0) } else { meta.untranslated_src };
     let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-    (src, tollway_wire::field::get32(head, usize::from(meta.l3) + tollway_wire::ipv4::offset::DST))
+    let dst = field::get32(head, usize::from(meta.l3) + ipv4::offset::DST);
+    QueueAddresses { src: Addr::v4(src), dst: Addr::v4(dst) }
+}
+
+/// [`addresses`] of IPv6, whose source is not noted before its translation: that of the slow path has replaced it in the
+/// metadata. After a wait it is in the metadata only if it is not that of the frame.
+#[inline(never)]
+fn ipv6_addresses<F: Frame>(state: &WorkerState<F>, packet: &Packet<F>) -> QueueAddresses {
+    let meta = &packet.meta;
+    let in_frame =
+        packet.frame.as_ref().map(|frame| QueueAddresses::of_frame(frame.head())).unwrap_or_default();
+    if !meta.is(flag::FAST)
+        && meta.is(flag::TRANSLATED)
+        && let Some((received, _)) = meta.conn.and_then(|conn| state.table.translation(conn, meta.direction))
+    {
+        return QueueAddresses { src: received.src, ..in_frame };
+    }
+    if meta.tuple.src == Addr(0) { in_frame } else { QueueAddresses { src: meta.tuple.src, ..in_frame } }
 }
 
 /// Passes a packet through the leaves of its queue until it has to wait. If another worker owns a leaf, returns that
@@ -225,7 +246,8 @@ fn acquire_or_enqueue<F: Frame, S: FrameSource<F>>(
 ) -> LeafResult {
     if state.queues.is_unowned(leaf) {
         if let Some(worker) = state.queues.acquire_row(leaf, state.now) {
-            let addresses = addresses(packet);
+            let QueueAddresses { src, dst } = addresses(state, packet);
+            let addresses = (src.into(), dst.into());
             let Some(remaining) = state.queues.remaining_path(leaf, packet.meta.queue) else {
                 return LeafResult::Passed;
             };
@@ -241,8 +263,8 @@ fn acquire_or_enqueue<F: Frame, S: FrameSource<F>>(
             return LeafResult::Passed;
         }
     }
-    let addresses = addresses(packet);
-    enqueue(state, packet, leaf, addresses, source);
+    let addresses = addresses(state, packet);
+    enqueue(state, packet, leaf, &addresses, source);
     LeafResult::HeldOrDropped
 }
 
@@ -257,7 +279,11 @@ fn receive_handover<F: Frame, S: FrameSource<F>>(
 ) -> Option<(u32, QueueHandover)> {
     let remaining = &handover.remaining;
     let context = snapshot.queues.still_relevant(remaining.context, handover.generation);
-    packet.meta.untranslated_src = handover.addresses.0;
+    let addresses = handover.queue_addresses();
+    // The connection that has translated it is the other worker's.
+    packet.meta.flags &= !flag::TRANSLATED;
+    packet.meta.untranslated_src = addresses.src.as_v4().unwrap_or(0);
+    packet.meta.tuple.src = addresses.src;
     state.queues.count_arrived(handover.from);
     if let Some(before) = remaining.before {
         state.queues.note_upstream_to_acknowledge(before);
@@ -277,7 +303,7 @@ fn receive_handover<F: Frame, S: FrameSource<F>>(
     let (classes, step) = if is_present {
         (remaining.classes, Some(remaining.step))
     } else {
-        let classes = snapshot.leaf_lookup(state.utc_ns()).path_classes(handover.addresses, &context);
+        let classes = snapshot.leaf_lookup(state.utc_ns()).path_classes(&addresses, &context);
         let class = state.queues.class(leaf);
         (classes, classes.iter().position(|passed| Some(passed) == class).map(|step| step as u8))
     };
@@ -296,16 +322,13 @@ fn receive_handover<F: Frame, S: FrameSource<F>>(
         return resume_after_rank(snapshot, state, packet, handover, rank, source);
     }
     if !state.queues.pass_one(leaf, segments, bytes, now) {
-        let addresses = handover.addresses;
-        enqueue(state, packet, leaf, addresses, source);
+        enqueue(state, packet, leaf, &addresses, source);
         state.queues.leave_handed_over(leaf);
         return None;
     }
     state.queues.leave_handed_over(leaf);
     let passed = Some(state.queues.rank(leaf));
-    if state.queues.is_changing()
-        && defer_if_older_pending(snapshot, state, packet, passed, handover.addresses)
-    {
+    if state.queues.is_changing() && defer_if_older_pending(snapshot, state, packet, passed, &addresses) {
         return None;
     }
     packet.meta.queue = state.queues.queue_after(queue);
@@ -325,14 +348,15 @@ fn resume_after_rank<F: Frame, S: FrameSource<F>>(
 ) -> Option<(u32, QueueHandover)> {
     let lookup = snapshot.leaf_lookup(state.utc_ns());
     let context = lookup.table.still_relevant(handover.remaining.context, handover.generation);
+    let addresses = handover.queue_addresses();
     if state.queues.is_changing() {
-        let classes = lookup.path_classes(handover.addresses, &context);
+        let classes = lookup.path_classes(&addresses, &context);
         packet.meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
-        if defer_if_older_pending(snapshot, state, packet, Some(rank), handover.addresses) {
+        if defer_if_older_pending(snapshot, state, packet, Some(rank), &addresses) {
             return None;
         }
     }
-    packet.meta.queue = state.queues.queue_after_rank(&lookup, handover.addresses, context, rank, state.now);
+    packet.meta.queue = state.queues.queue_after_rank(&lookup, &addresses, context, rank, state.now);
     walk(snapshot, state, packet, source)
 }
 
@@ -353,8 +377,8 @@ fn defer_during_queue_change<F: Frame>(
         // Without queues the source has not been noted.
         meta.untranslated_src = meta.tuple.src.as_v4().unwrap_or(0);
     }
-    let addresses = addresses(packet);
-    defer_if_older_pending(snapshot, state, packet, None, addresses);
+    let addresses = addresses(state, packet);
+    defer_if_older_pending(snapshot, state, packet, None, &addresses);
 }
 
 /// Defers a packet if older packets of its flow have to be sent first. `passed` is the rank of the last leaf that it
@@ -365,7 +389,7 @@ fn defer_if_older_pending<F: Frame>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     passed: Option<usize>,
-    addresses: (u32, u32),
+    addresses: &QueueAddresses,
 ) -> bool {
     if !state.queues.waits_for_older(&snapshot.leaf_lookup(state.utc_ns()), passed, addresses) {
         return false;
@@ -376,9 +400,8 @@ fn defer_if_older_pending<F: Frame>(
     let (fast, own, queue, enqueued) =
         (meta.is(flag::FAST), meta.is_locally_generated(), meta.queue, state.now);
     let trace = tag(meta.trace);
-    let waiting =
-        Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, addresses, queue, enqueued };
-    let has_room = state.queues.defer(passed, waiting);
+    let waiting = Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, queue, enqueued };
+    let has_room = state.queues.defer(passed, waiting, addresses);
     packet.meta.verdict = if has_room { Verdict::Held } else { Verdict::Drop(DropReason::QueueMemory) };
     true
 }
@@ -388,7 +411,7 @@ fn enqueue<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     leaf: LeafId,
-    addresses: (u32, u32),
+    addresses: &QueueAddresses,
     source: &mut S,
 ) {
     if packet.meta.segments > 1 && enqueue_segmented(state, packet, leaf, addresses, source) {
@@ -400,9 +423,8 @@ fn enqueue<F: Frame, S: FrameSource<F>>(
         (meta.is(flag::FAST), meta.is_locally_generated(), tag(meta.trace), path_queue_of(meta));
     // The frame is moved only here, into the queue.
     let Some(frame) = packet.frame.take() else { return };
-    let waiting =
-        Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, addresses, queue, enqueued };
-    let held = state.queues.enqueue(leaf, waiting, enqueued);
+    let waiting = Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, queue, enqueued };
+    let held = state.queues.enqueue(leaf, waiting, addresses, enqueued);
     packet.meta.verdict = refusal(held).map_or(Verdict::Held, Verdict::Drop);
 }
 
@@ -418,7 +440,7 @@ fn enqueue_segmented<F: Frame, S: FrameSource<F>>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     leaf: LeafId,
-    addresses: (u32, u32),
+    addresses: &QueueAddresses,
     source: &mut S,
 ) -> bool {
     let Some(frame) = &packet.frame else { return false };
@@ -440,20 +462,9 @@ fn enqueue_segmented<F: Frame, S: FrameSource<F>>(
         // A trace follows the first piece.
         let trace = std::mem::take(&mut trace);
         let enqueued = now;
-        let waiting = Waiting {
-            frame,
-            vnet,
-            final_verdict,
-            bytes,
-            segments,
-            fast,
-            own,
-            trace,
-            addresses,
-            queue,
-            enqueued,
-        };
-        let held = queues.enqueue(leaf, waiting, now);
+        let waiting =
+            Waiting { frame, vnet, final_verdict, bytes, segments, fast, own, trace, queue, enqueued };
+        let held = queues.enqueue(leaf, waiting, addresses, now);
         (waits, last) = (waits || held == EnqueueOutcome::Waits, Some(held));
         matches!(held, EnqueueOutcome::Waits | EnqueueOutcome::Dropped)
     });
@@ -497,7 +508,7 @@ pub(crate) fn enqueue_for_port<F: Frame, S: FrameSource<F>>(
         && let Some(leaf) = state.queues.before_port(port)
     {
         packet.meta.queue = QueueRef::NONE;
-        let addresses = addresses(packet);
-        enqueue(state, packet, leaf, addresses, source);
+        let addresses = addresses(state, packet);
+        enqueue(state, packet, leaf, &addresses, source);
     }
 }

@@ -19,7 +19,7 @@ use super::pool::SubQueueList;
 use super::random::Random;
 use super::{Dequeued, Load, Qdisc, footprint};
 use crate::packet::frame::Frame;
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::time::Now;
 
 const MTU: u64 = 1514;
@@ -374,11 +374,12 @@ impl Qdisc for Cake {
         now: Now,
         gone: &mut NodeQueue,
     ) -> NodeId {
+        let endpoints = self.config.nat.then(|| HeaderFields::untranslated(slab, node));
         let Some(waiting) = slab.get_mut(node) else { return node };
         let bytes = self.framing.frame(waiting);
         self.memory += waiting.frame.footprint() as u64;
         let mut fields = HeaderFields::of(waiting.frame.head());
-        let endpoints = if self.config.nat { HeaderFields::untranslated(waiting) } else { fields };
+        let endpoints = endpoints.unwrap_or(fields);
         let tin_index = diffserv::tin(self.config.diffserv, fields.dscp());
         if self.config.wash {
             wash(&mut waiting.frame);
@@ -426,7 +427,7 @@ impl Qdisc for Cake {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         let (mut taken, mut shorter) = (Load::default(), Vec::new());
         for (index, flow) in self.flows.all_mut().enumerate().filter(|(_, flow)| !flow.queue.is_empty()) {

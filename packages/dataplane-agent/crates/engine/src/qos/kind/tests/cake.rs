@@ -6,7 +6,7 @@ use tollway_config::dataplane::{Cake, CakeAckFilter, CakeAtm, CakeDiffserv, Cake
 use tollway_testkit::PacketBuilder;
 use tollway_testkit::random::Random;
 
-use super::support::{Leaf, MS, SECOND, Sent, udp};
+use super::support::{Leaf, MS, SECOND, Sent, between, udp};
 use crate::packet::frame::{Gso, HeapFrame, VnetState};
 use crate::time::Now;
 
@@ -141,8 +141,8 @@ fn behind_a_translation_hosts_are_told_apart_by_their_own_addresses() {
             for (station, port) in [(1, 1), (1, 2), (1, 3), (2, 4)] {
                 // All have the router's address once they wait.
                 let frame = udp(99, port as u8, port, 1000, 0);
-                let addresses = (0x0a00_0000 + station, 0xc000_0200 + u32::from(port));
-                leaf.offer_as(frame, VnetState::default(), 1, 1000, addresses);
+                let addresses = between(0x0a00_0000 + station, 0xc000_0200 + u32::from(port));
+                leaf.offer_as(frame, VnetState::default(), 1, 1000, &addresses);
             }
         });
         let fourth = shares(&sent[300..], dst)[&4];
@@ -243,7 +243,7 @@ fn each_segment_of_a_super_frame_is_charged_on_its_own() {
     // Three segments of 1,000 bytes and one of 10, each with 28 of headers.
     let bytes = PacketBuilder::ipv4("10.0.0.1", "192.0.2.1").udp(1, 1).payload_len(3010).build();
     let vnet = VnetState { gso: Gso::Udp, gso_size: 1000, hdr_len: 42, ..VnetState::default() };
-    leaf.offer_as(HeapFrame(bytes), vnet, 4, 3010 + 4 * 28, (0, 0));
+    leaf.offer_as(HeapFrame(bytes), vnet, 4, 3010 + 4 * 28, &between(0, 0));
     leaf.offer(udp(1, 1, 1, 100, 0));
     assert_eq!(leaf.drain_until(Now(SECOND))[1].at.0, (3 * 23 + 2) * 53 * 8 * 100);
 }

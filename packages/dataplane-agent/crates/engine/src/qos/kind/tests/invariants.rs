@@ -8,7 +8,7 @@ use tollway_config::dataplane::{
 };
 use tollway_testkit::PacketBuilder;
 
-use super::support::{Leaf, set_class};
+use super::support::{Leaf, between, set_class};
 use crate::packet::frame::{Gso, HeapFrame, VnetState};
 use crate::qos::kind::{LeafQdisc, Load};
 use crate::qos::slab::NodeQueue;
@@ -123,9 +123,9 @@ impl Ledger {
     }
 
     fn offer(&mut self, leaf: &mut Leaf, flow: u8, frame: HeapFrame, vnet: VnetState, load: Load) {
-        let addresses = (0x0a00_0000 | u32::from(flow / 2), 0xc000_0200 | u32::from(flow % 3));
+        let addresses = between(0x0a00_0000 | u32::from(flow / 2), 0xc000_0200 | u32::from(flow % 3));
         self.waiting.insert(number(&frame), (flow, load));
-        leaf.offer_as(frame, vnet, load.segments, load.bytes, addresses);
+        leaf.offer_as(frame, vnet, load.segments, load.bytes, &addresses);
     }
 
     /// A packet was given back.
@@ -225,8 +225,9 @@ fn run(config: &QueueType, steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::TakeOut { flow } => {
                 let mut to = NodeQueue::default();
                 let port = u16::from(flow).to_be_bytes();
-                let taken =
-                    leaf.kind.take_out(&mut leaf.slab, &mut to, |waiting| waiting.frame.0[34..36] == port);
+                let taken = leaf.kind.take_out(&mut leaf.slab, &mut to, |slab, node| {
+                    slab.get(node).is_some_and(|waiting| waiting.frame.0[34..36] == port)
+                });
                 let mut sum = Load::default();
                 while let Some(node) = to.pop(&mut leaf.slab) {
                     sum = sum.plus(Load::of(&leaf.slab, node));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tollway_config::dataplane::{PcqClassifier, QueueType};
 
-use super::support::{Leaf, MS, SECOND, Sent, udp};
+use super::support::{Leaf, MS, SECOND, Sent, between, udp};
 use crate::packet::frame::VnetState;
 use crate::qos::slab::NodeQueue;
 use crate::time::Now;
@@ -57,7 +57,7 @@ impl Pcq {
 fn offer(leaf: &mut Leaf, src: u8, port: u16, len: u64) -> bool {
     let before = leaf.dropped.len();
     let frame = udp(src, 1, port, len, 0);
-    leaf.offer_as(frame, VnetState::default(), 1, len, (0x0a00_0000 | u32::from(src), 0xc000_0201));
+    leaf.offer_as(frame, VnetState::default(), 1, len, &between(0x0a00_0000 | u32::from(src), 0xc000_0201));
     leaf.dropped.len() == before
 }
 

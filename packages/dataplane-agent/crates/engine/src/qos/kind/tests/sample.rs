@@ -5,9 +5,10 @@ use tollway_config::dataplane::QueueType;
 
 use super::support::{udp, waiting};
 use crate::packet::frame::Frame;
+use crate::qos::addresses::QueueAddresses;
 use crate::qos::kind::frame_queue::FrameQueue;
 use crate::qos::kind::{Dequeued, End, Load, Qdisc, fifo};
-use crate::qos::slab::{NodeId, NodeQueue, Slab, Waiting};
+use crate::qos::slab::{NodeId, NodeQueue, Slab};
 use crate::time::Now;
 
 /// Frames in order, at most so many wire segments.
@@ -56,7 +57,7 @@ impl Qdisc for Sample {
         &mut self,
         slab: &mut Slab<F>,
         to: &mut NodeQueue,
-        pick: &mut impl FnMut(&Waiting<F>) -> bool,
+        pick: &mut impl FnMut(&Slab<F>, NodeId) -> bool,
     ) -> Load {
         self.queue.take_out(slab, to, pick)
     }
@@ -87,7 +88,7 @@ fn a_kind_is_one_file_and_one_line_of_the_table() {
     assert_eq!((kind.sub_queues(), kind.marked(), kind.max_segments(1000)), (0, 0, u32::MAX));
     let mut nodes = Vec::new();
     while kind.admits(Load::frame(1, 100), Load::default()) {
-        let node = slab.insert(waiting(udp(1, 1, 1, 100, 0), Now(0)));
+        let node = slab.insert(waiting(udp(1, 1, 1, 100, 0), Now(0)), &QueueAddresses::default());
         nodes.push(kind.enqueue(&mut slab, node, Now(0), &mut gone));
     }
     assert_eq!((kind.load().frames, gone.len()), (3, 0));
@@ -95,6 +96,6 @@ fn a_kind_is_one_file_and_one_line_of_the_table() {
     assert_eq!(kind.dequeue(&mut slab, Now(0), &mut gone), Dequeued::Packet(nodes[0]));
     kind.drop_from_longest(&mut slab, &mut gone);
     assert_eq!(gone.pop(&mut slab), Some(nodes[1]));
-    assert_eq!(kind.take_out(&mut slab, &mut gone, |_| true).frames, 1);
+    assert_eq!(kind.take_out(&mut slab, &mut gone, |_, _| true).frames, 1);
     assert_eq!(kind.dequeue(&mut slab, Now(0), &mut gone), Dequeued::Empty);
 }

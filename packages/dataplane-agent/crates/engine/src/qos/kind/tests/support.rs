@@ -5,7 +5,9 @@ use tollway_testkit::PacketBuilder;
 
 use crate::ids::QueueRef;
 use crate::packet::frame::{HeapFrame, VnetState};
+use crate::packet::tuple::Addr;
 use crate::packet::verdict::Verdict;
+use crate::qos::addresses::QueueAddresses;
 use crate::qos::kind::{Dequeued, LeafQdisc, Load};
 use crate::qos::slab::{NodeQueue, Slab, Waiting};
 use crate::time::Now;
@@ -20,6 +22,11 @@ pub fn udp(src: u8, dst: u8, port: u16, len: u64, class: u8) -> HeapFrame {
     let mut bytes = PacketBuilder::ipv4(&src, &dst).udp(port, 80).payload_len(len as usize - 28).build();
     set_class(&mut bytes, class);
     HeapFrame(bytes)
+}
+
+/// Addresses of IPv4 by which a queue was found.
+pub fn between(src: u32, dst: u32) -> QueueAddresses {
+    QueueAddresses { src: Addr::v4(src), dst: Addr::v4(dst) }
 }
 
 /// Writes DSCP and ECN.
@@ -38,7 +45,6 @@ pub fn waiting(frame: HeapFrame, now: Now) -> Waiting<HeapFrame> {
         fast: false,
         own: false,
         trace: 0,
-        addresses: (0, 0),
         enqueued: now,
         queue: QueueRef::NONE,
         frame,
@@ -76,7 +82,7 @@ impl Leaf {
     /// A frame comes. Whether there was room.
     pub fn offer(&mut self, frame: HeapFrame) -> bool {
         let bytes = frame.0.len() as u64 - 14;
-        self.offer_as(frame, VnetState::default(), 1, bytes, (0, 0))
+        self.offer_as(frame, VnetState::default(), 1, bytes, &QueueAddresses::default())
     }
 
     /// Offers a frame with its metadata.
@@ -86,14 +92,14 @@ impl Leaf {
         vnet: VnetState,
         segments: u32,
         bytes: u64,
-        addresses: (u32, u32),
+        addresses: &QueueAddresses,
     ) -> bool {
         if !self.kind.admits(Load::frame(segments, bytes), Load::default()) {
             self.dropped.push((self.now, frame));
             return false;
         }
         let waiting = waiting(frame, self.now);
-        let node = self.slab.insert(Waiting { vnet, bytes, segments, addresses, ..waiting });
+        let node = self.slab.insert(Waiting { vnet, bytes, segments, ..waiting }, addresses);
         let mut gone = NodeQueue::default();
         self.kind.enqueue(&mut self.slab, node, self.now, &mut gone);
         self.drop(gone);
