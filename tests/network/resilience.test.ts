@@ -6,6 +6,8 @@ import { eventually, sleep } from './wait.ts';
 
 /** Forwarding goes on through the death of either process. */
 
+const SERVER6 = '2001:db8:198::10';
+
 let router: Router;
 
 beforeAll(async () => {
@@ -43,6 +45,29 @@ test('kill -9 of the agent: forwarding again within 2 s from its own copy, a con
   const result = await iperf.ended();
   expect(result.code, result.stdout + result.stderr).toBe(0);
   await eventually(() => router.healthy());
+});
+
+test('kill -9 of the agent: a connection of IPv6 through masquerade survives', async () => {
+  const agent = router.pid('agent');
+  const lan = router.host('lan');
+  await eventually(() => lan.run('ping', '-6', '-n', '-c', '1', '-W', '1', SERVER6).stdout.includes(' 1 received'));
+  // A port at random: a connection that is not known again would get another one, and its peer would reset it.
+  const masquerade = await router.rest.add('/ipv6/firewall/nat', {
+    chain: 'srcnat',
+    protocol: 'tcp',
+    'out-interface': 'ether1',
+    action: 'masquerade',
+    'to-ports': '20000-60000',
+    'randomise-ports': 'true',
+  });
+  const iperf = lan.start('iperf3', '-6', '-c', SERVER6, '-t', '10', '-J');
+  await sleep(3000);
+  process.kill(agent, 'SIGKILL');
+  const result = await iperf.ended();
+  expect(result.code, result.stdout + result.stderr).toBe(0);
+  expect(router.pid('agent')).not.toBe(agent);
+  await eventually(() => router.healthy());
+  await router.rest.remove('/ipv6/firewall/nat', masquerade);
 });
 
 test('without the API the agent starts from its configuration on disk', async () => {

@@ -18,6 +18,7 @@ mod fragmented_segments;
 mod interface_queues;
 mod interleaving;
 mod ipv6_cache;
+mod journal;
 mod local_groups;
 mod mangle;
 mod mangle_v6;

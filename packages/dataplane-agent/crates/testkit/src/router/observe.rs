@@ -6,8 +6,10 @@ use tollway_config::dataplane::RowId;
 use tollway_config::protocol::{
     CONNECTION_RECORD, PacketDescription, QUEUE_RECORD, TraceFilter, TracedPacket,
 };
+use tollway_engine::engine::Engine;
 use tollway_engine::engine::dry_run::{DryRunError, dry_run};
 use tollway_engine::engine::stats::EngineStats;
+use tollway_engine::flow::conntrack::{Change, Translated};
 use tollway_engine::observe::trace::TraceBuffer;
 use tollway_engine::observe::trace::collect::TraceResult;
 use tollway_engine::packet::slow_reason::SlowReason;
@@ -177,6 +179,19 @@ impl Router {
     /// Ends a connection.
     pub fn remove_connection(&mut self, id: u64) -> bool {
         self.engines.iter_mut().any(|engine| engine.remove_connection(id))
+    }
+
+    /// Changes of the connections that are to outlive a restart, since they were last taken.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        let of = |engine: &mut Engine<_>| std::iter::from_fn(|| engine.take_change()).collect::<Vec<_>>();
+        self.engines.iter_mut().flat_map(of).collect()
+    }
+
+    /// Restores a connection of an earlier run at the worker that owns its replies. Returns whether there was room.
+    pub fn restore(&mut self, saved: &Translated) -> bool {
+        let now = self.now;
+        let restored = self.engines.iter_mut().map(|engine| engine.restore(saved, now));
+        restored.filter(|restored| *restored).count() == 1
     }
 
     /// The state for a failed assertion.
