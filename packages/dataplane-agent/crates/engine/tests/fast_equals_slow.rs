@@ -1,7 +1,8 @@
 //! The oracle: whatever the flow cache does, the stages would have done.
 //!
 //! Two routers get the same random packets, one with `allow-fast-path=no`. Frames out, counters and
-//! connections must be equal. That the first one really used its cache is asserted too.
+//! connections must be equal. That the first one really used its cache is asserted too. Half of the flows are of IPv6,
+//! through the same rules.
 
 #![allow(clippy::print_stdout, reason = "the figures are part of the result")]
 
@@ -17,11 +18,12 @@ use tollway_config::dataplane::{
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
 use tollway_engine::packet::frame::VnetState;
 use tollway_engine::packet::tuple::Addr;
+use tollway_testkit::dual_stack::{chains_in_ipv6, protocol_in_ipv6, with_ipv6_targets};
 use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::record::ConnectionRecord;
 use tollway_testkit::router::{Output, To, port_mac};
-use tollway_testkit::{Counter, Router, RouterConfig, pfifo, queue, rule};
+use tollway_testkit::{Counter, Ipv6Builder, Router, RouterConfig, pfifo, queue, rule};
 
 const SERVER: &str = "203.0.113.5";
 const HOSTS: [&str; 3] = ["192.168.88.10", "192.168.88.11", "192.168.88.12"];
@@ -258,6 +260,7 @@ fn queue_of(target: &str) -> SimpleQueue {
 /// What both ends of a flow remember.
 #[derive(Clone, Copy)]
 struct Flow {
+    v6: bool,
     host: &'static str,
     port: u16,
     service: u16,
@@ -276,7 +279,8 @@ impl Flow {
         let port = 4000 + random.below(6) as u16;
         let service = if protocol == 17 { 53 } else { 80 } + random.below(4) as u16;
         let outside = (ip(host), port, ip(SERVER), service);
-        Self { host, port, service, protocol, seq: [1000, 70_000], outside, stage: 0 }
+        let v6 = random.one_in(2);
+        Self { v6, host, port, service, protocol, seq: [1000, 70_000], outside, stage: 0 }
     }
 
     /// The next packet of the flow: ingress port and packet.
@@ -431,6 +435,7 @@ fn build(config: RouterConfig, fast: bool) -> Router {
     Router::new(config.with(|config| config.settings.allow_fast_path = fast))
         .hosts(0, &HOSTS)
         .hosts(1, &["10.2.0.254"])
+        .hosts_in_ipv6()
 }
 
 #[derive(Default)]
@@ -444,6 +449,7 @@ struct Tally {
 fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
     let mut random = Random::new(seed);
     let config = config(&mut random);
+    let config = config.dual_stack();
     let config = if random.one_in(3) { config.trunk() } else { config };
     let one_by_one = counts(&config);
     let mut fast = build(config.clone(), true);
@@ -451,6 +457,10 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
     let mut traced = build(config, true);
     for router in [&fast, &slow, &traced] {
         router.shared().wall_clock.set(router.now(), MIDNIGHT_NS);
+    }
+    // Addresses of IPv6 are used from then on.
+    for router in [&mut fast, &mut slow, &mut traced] {
+        router.advance_ms(1_100);
     }
     let trace = traced.start_trace(&TraceFilter::default());
     let mut followed = 0;
@@ -474,22 +484,26 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
                 let turn = random.one_in(2);
                 for router in [&mut fast, &mut slow, &mut traced] {
                     let extra = extra.clone();
-                    router.reconfigure(move |config| match config.filter.first_mut() {
-                        Some(chain) if turn => chain.rules.reverse(),
-                        Some(chain) => {
-                            chain.rules.extend(
-                                extra
-                                    .rules
-                                    .into_iter()
-                                    .map(|rule| tollway_config::dataplane::Rule { row, ..rule }),
-                            );
+                    router.reconfigure(move |config| {
+                        match config.filter.first_mut() {
+                            Some(chain) if turn => chain.rules.reverse(),
+                            Some(chain) => {
+                                chain.rules.extend(
+                                    extra
+                                        .rules
+                                        .into_iter()
+                                        .map(|rule| tollway_config::dataplane::Rule { row, ..rule }),
+                                );
+                            }
+                            None => {}
                         }
-                        None => {}
+                        config.ipv6_filter = chains_in_ipv6(&config.filter);
                     });
                 }
             }
             4 => {
-                let queues = queues(&mut random);
+                let mut queues = queues(&mut random);
+                with_ipv6_targets(&mut queues);
                 for router in [&mut fast, &mut slow, &mut traced] {
                     let queues = queues.clone();
                     router.reconfigure(move |config| config.simple_queues = queues);
@@ -510,15 +524,18 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
             let (port, packet) = flows[place].next(&mut random);
             let packet = packet.eth_dst(port_mac(port));
             let segmented = flows[place].protocol == 6 && random.one_in(6);
-            if segmented {
-                let (frame, vnet) = packet.build_gso(500);
+            let v6 = flows[place].v6.then(|| packet.in_ipv6());
+            if segmented && !v6.as_ref().is_some_and(Ipv6Builder::has_extensions) {
+                let (frame, vnet) = v6.map_or_else(|| packet.build_gso(500), |v6| v6.build_gso(500));
                 frames.push((port, frame, vnet));
             } else if flows[place].protocol == 17 && random.one_in(40) {
-                for frame in packet.build_fragments(400) {
-                    frames.push((port, frame, VnetState::default()));
-                }
+                let ident = random.bits() as u32;
+                let parts =
+                    v6.map_or_else(|| packet.build_fragments(400), |v6| v6.build_fragments(400, ident));
+                frames.extend(parts.into_iter().map(|frame| (port, frame, VnetState::default())));
             } else {
-                frames.push((port, packet.build(), VnetState::default()));
+                let frame = v6.map_or_else(|| packet.build(), |v6| v6.build());
+                frames.push((port, frame, VnetState::default()));
             }
             senders.push(place);
         }
@@ -599,8 +616,10 @@ fn learn(flows: &mut [Flow], out: &[Output], router: &Router) {
     for record in router.connections() {
         let [src, dst, reply_src, reply_dst] = record.endpoints;
         for flow in &mut *flows {
+            let protocol = if flow.v6 { protocol_in_ipv6(flow.protocol) } else { flow.protocol };
             let same = u32::from(src.0) == ip(flow.host)
-                && record.protocol == flow.protocol
+                && (record.family == 6) == flow.v6
+                && record.protocol == protocol
                 && src.1 == flow.port
                 && (flow.protocol == 1 || dst.1 == flow.service);
             if same {

@@ -1,10 +1,11 @@
-//! A million seeded frames, random and mutated: no panic, and each of them accounted for.
+//! A million seeded frames of both families, random and mutated: no panic, and each of them accounted for.
 
 #![allow(clippy::print_stdout, reason = "the figures are part of the result")]
 
 use tollway_config::dataplane::{ConnectionState, RejectWith};
 use tollway_engine::packet::frame::VnetState;
 use tollway_engine::pipeline::STAGES;
+use tollway_testkit::dual_stack::IPV6_ROWS;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{To, port_mac};
@@ -32,10 +33,11 @@ fn config() -> RouterConfig {
         .filter("output", rule().passthrough())
         .nat("dstnat", rule().in_interface(2).protocol(6).dst_port(80).dst_nat("192.168.88.10", 8080))
         .nat("srcnat", rule().out_interface(2).masquerade())
+        .dual_stack()
 }
 
-/// A sensible packet; `known` keeps to a few flows.
-fn packet(random: &mut Random, known: bool) -> (u16, PacketBuilder) {
+/// A sensible packet; `known` keeps to a few flows. Of IPv6 it quotes what is of IPv6.
+fn packet(random: &mut Random, known: bool, v6: bool) -> (u16, PacketBuilder) {
     let hosts = if known { 8 } else { 200 };
     let host = random.below(hosts) as u32;
     let inside = 0xc0a8_580a + host;
@@ -63,7 +65,8 @@ fn packet(random: &mut Random, known: bool) -> (u16, PacketBuilder) {
         17 if port == 1 => builder.echo_reply(to, 1),
         17 | 18 => builder.echo_request(source, 1),
         _ => {
-            let quoted = PacketBuilder::ipv4_bits(dst, src).udp(to, from).build_l3();
+            let quoted = PacketBuilder::ipv4_bits(dst, src).udp(to, from);
+            let quoted = if v6 { quoted.in_ipv6().build_l3() } else { quoted.build_l3() };
             return (port, builder.icmp(3, random.below(5) as u8, [0; 4]).payload(&quoted));
         }
     };
@@ -76,7 +79,8 @@ fn frame(random: &mut Random) -> (u16, Vec<u8>) {
         let len = random.below(200) as usize;
         return (random.below(4) as u16, (0..len).map(|_| random.bits() as u8).collect());
     }
-    let (port, builder) = packet(random, kind < 17);
+    let v6 = random.one_in(2);
+    let (port, builder) = packet(random, kind < 17, v6);
     let builder = builder.eth_dst(port_mac(port));
     let builder = if random.one_in(50) {
         let kind = [7, 68, 131, 148][random.below(4) as usize];
@@ -85,8 +89,12 @@ fn frame(random: &mut Random) -> (u16, Vec<u8>) {
         builder
     };
     let mut bytes = if random.one_in(30) {
-        let fragments = builder.build_fragments(64);
+        let ident = random.below(4) as u32;
+        let fragments =
+            if v6 { builder.in_ipv6().build_fragments(64, ident) } else { builder.build_fragments(64) };
         fragments[random.below(fragments.len() as u64) as usize].clone()
+    } else if v6 {
+        builder.in_ipv6().build()
     } else {
         builder.build()
     };
@@ -118,7 +126,7 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
         }
     }
     // Half of them get past the header checksum.
-    if random.one_in(2) && bytes.len() >= 34 {
+    if random.one_in(2) && bytes.len() >= 34 && bytes[12..14] == [8, 0] {
         bytes[24..26].fill(0);
         let sum = tollway_wire::checksum::checksum(&bytes[14..34]);
         bytes[24..26].copy_from_slice(&sum.to_be_bytes());
@@ -136,8 +144,11 @@ fn a_million_frames(seed: u64) {
         .hosts(0, &["192.168.88.10", "192.168.88.11", "192.168.88.12", "192.168.88.13", "192.168.88.14"])
         .hosts(0, &["192.168.88.15", "192.168.88.16", "192.168.88.17", "192.168.88.40", "192.168.88.41"])
         .hosts(1, &["10.2.0.254"])
-        .hosts(2, &["10.3.0.2"]);
-    let (mut tx, mut local) = (0u64, 0u64);
+        .hosts(2, &["10.3.0.2"])
+        .hosts_in_ipv6();
+    // Addresses of IPv6 are used from then on.
+    let begun = router.advance_ms(1_100).len() as u64;
+    let (mut tx, mut local) = (begun, 0u64);
     let mut left = FRAMES;
     while left > 0 {
         let count = left.min(1 + random.below(200));
@@ -153,7 +164,10 @@ fn a_million_frames(seed: u64) {
             tx += out.len() as u64;
         }
         if random.one_in(500) {
-            router.reconfigure(|config| config.filter[1].rules[3..].rotate_left(1));
+            router.reconfigure(|config| {
+                config.filter[1].rules[3..].rotate_left(1);
+                config.ipv6_filter[1].rules[3..].rotate_left(1);
+            });
             router.shared().log.take();
         }
     }
@@ -181,8 +195,10 @@ fn a_million_frames(seed: u64) {
     assert!(entered("filter") + fast >= FRAMES / 2, "too few reach the filter");
     let rows =
         |row: u32| stats.rules.iter().find(|(known, _)| *known == row).map_or(0, |(_, count)| count.packets);
-    let in_flow = rows(1000) + rows(1003);
-    println!("in a flow {in_flow}");
+    let in_flow = [1000, 1003].map(|row| rows(row) + rows(row + IPV6_ROWS)).iter().sum::<u64>();
+    let of_ipv6 = rows(1003 + IPV6_ROWS);
+    println!("in a flow {in_flow}, of IPv6 {of_ipv6} of those forwarded");
+    assert!(of_ipv6 >= FRAMES / 20, "too few of IPv6 belong to a flow");
     assert!(in_flow >= FRAMES / 5, "too few belong to a flow");
     assert!(fast > 10_000, "too few take the fast path");
     // All but a few reasons must have fired, or the frames are not wild enough: 23 do so more than a dozen times with

@@ -1,9 +1,10 @@
 //! However many workers there are, whoever receives a packet: each flow's packets leave as with one worker, and
-//! every counter says the same in total.
+//! every counter says the same in total. Half of the flows are of IPv6, through the same rules.
 
 #![allow(clippy::print_stdout, reason = "the figures are part of the result")]
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -12,10 +13,11 @@ use tollway_config::dataplane::{
 };
 use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::config::queue_limit;
-use tollway_testkit::packet::{PacketBuilder, ip, tcp_flag};
+use tollway_testkit::dual_stack::protocol_in_ipv6;
+use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, To, port_mac};
-use tollway_testkit::{Counter, Router, RouterConfig, queue, rule};
+use tollway_testkit::{Counter, Ipv6Packet, Router, RouterConfig, queue, rule};
 
 const SERVER: &str = "203.0.113.5";
 const HOSTS: [&str; 3] = ["192.168.88.10", "192.168.88.11", "192.168.88.12"];
@@ -98,6 +100,7 @@ fn config(random: &mut Random) -> (RouterConfig, bool) {
         _ => both_ends(config, 8080),
     };
     let (config, queued) = marks(config, random);
+    let config = config.dual_stack();
     let config = if random.one_in(3) { config.trunk() } else { config };
     (config, ordered || queued)
 }
@@ -151,6 +154,7 @@ fn marks(mut config: RouterConfig, random: &mut Random) -> (RouterConfig, bool) 
 #[derive(Clone)]
 struct Flow {
     number: u8,
+    v6: bool,
     host: &'static str,
     protocol: u8,
     service: u16,
@@ -167,6 +171,7 @@ impl Flow {
         let host = HOSTS[number as usize % HOSTS.len()];
         Self {
             number: number as u8,
+            v6: random.one_in(2),
             host,
             protocol,
             service,
@@ -253,6 +258,58 @@ impl Turn {
 /// A packet that left, without what differs between routers for good reason: the port a translation chose.
 type Seen = (To, String, String, u8, usize, bool, Vec<u8>);
 
+/// The fields of a packet of either family that left, which are compared.
+#[derive(Debug)]
+struct Left {
+    src: IpAddr,
+    dst: IpAddr,
+    ttl: u8,
+    protocol: u8,
+    ports: (u16, u16),
+    /// Not a fragment.
+    whole: bool,
+    is_icmp_error: bool,
+    payload: Vec<u8>,
+    checksums_right: bool,
+}
+
+impl Left {
+    /// `None` of neighbour discovery and router advertisements: who sends them differs.
+    fn read(frame: &[u8]) -> Option<Self> {
+        if let Some(packet) = Packet::read(frame) {
+            return Some(Self {
+                src: packet.src.into(),
+                dst: packet.dst.into(),
+                ttl: packet.ttl,
+                protocol: packet.protocol,
+                ports: packet.ports,
+                whole: packet.fragment == (0, false),
+                is_icmp_error: packet.icmp.is_some_and(|(kind, _)| [3, 11].contains(&kind)),
+                payload: packet.payload,
+                checksums_right: packet.checksums_right,
+            });
+        }
+        let packet = Ipv6Packet::read(frame).expect("IPv4 or IPv6");
+        if packet.discovery().is_some() {
+            return None;
+        }
+        // UDP and ICMPv6 have eight bytes; segments here have no options.
+        let header = if packet.protocol == 6 { 20 } else { 8 };
+        let whole = packet.fragment.is_none();
+        Some(Self {
+            src: packet.src.into(),
+            dst: packet.dst.into(),
+            ttl: packet.hop_limit,
+            protocol: packet.protocol,
+            ports: packet.ports,
+            whole,
+            is_icmp_error: packet.icmp.is_some_and(|(kind, ..)| kind < 128),
+            payload: packet.transport.get(header..).unwrap_or_default().to_vec(),
+            checksums_right: packet.checksum_right,
+        })
+    }
+}
+
 /// Frames that a worker receives together, by worker.
 type Batches = BTreeMap<usize, Vec<(u16, Vec<u8>, VnetState)>>;
 
@@ -271,7 +328,9 @@ struct Setup {
 
 impl Setup {
     fn new(config: RouterConfig, workers: u32, flows: Vec<Flow>) -> Self {
-        let router = Router::with_workers(config, workers);
+        let mut router = Router::with_workers(config, workers);
+        // Addresses of IPv6 are used from then on.
+        router.advance_ms(1_100);
         Self { router, flows, out: BTreeMap::new() }
     }
 
@@ -282,10 +341,12 @@ impl Setup {
             let flow = &mut self.flows[turn.flow];
             let Some((port, packet)) = flow.next(turn) else { continue };
             let packet = packet.eth_dst(port_mac(port));
-            let frames = if one_by_one && turn.fragments && flow.protocol == 17 && turn.len > 600 {
-                packet.build_fragments(400)
-            } else {
-                vec![packet.build()]
+            let in_fragments = one_by_one && turn.fragments && flow.protocol == 17 && turn.len > 600;
+            let frames = match (in_fragments, flow.v6) {
+                (true, false) => packet.build_fragments(400),
+                (true, true) => packet.in_ipv6().build_fragments(400, turn.number),
+                (false, false) => vec![packet.build()],
+                (false, true) => vec![packet.in_ipv6().build()],
             };
             // Packets that arrive together at different workers have no order among each other, so all of a
             // flow's, in both directions, then arrive at one.
@@ -309,12 +370,12 @@ impl Setup {
 
     fn see(&mut self, out: &[Output]) {
         for output in out {
-            let packet = output.packet();
+            let Some(packet) = Left::read(&output.bytes) else { continue };
             assert!(packet.checksums_right, "{packet:?}");
-            let whole = packet.fragment == (0, false);
+            let whole = packet.whole;
             let translated = output.to == To::Port(1) && !self.router.config().nat.is_empty();
             // The router's own packets tell of those they answer; their order is that of the workers.
-            let own = packet.icmp.is_some_and(|(kind, _)| [3, 11].contains(&kind));
+            let own = packet.is_icmp_error;
             let flow = match packet.payload.get(..4) {
                 Some(&[flow, answers, ..]) if whole && !own => (flow, answers),
                 _ => OTHERS,
@@ -323,14 +384,14 @@ impl Setup {
             // A port that the router chose, because another flow had the packet's own, is any one.
             let known = [53..57, 80..84, 4000..4000 + FLOWS as u16, 8080..8081];
             let ports = if known.iter().any(|known| known.contains(&ports)) { ports } else { 0 };
-            let icmp = packet.protocol == 1;
+            let icmp = [1, 58].contains(&packet.protocol);
             let seen = (
                 output.to,
                 packet.src.to_string(),
                 format!("{} {}", packet.dst, if icmp { 0 } else { ports }),
                 packet.ttl,
                 output.bytes.len(),
-                packet.tcp_flags.is_some(),
+                packet.protocol == 6,
                 if own { Vec::new() } else { packet.payload.into_iter().take(4).collect() },
             );
             self.out.entry(flow).or_default().push(seen);
@@ -341,8 +402,10 @@ impl Setup {
         for record in self.router.connections() {
             let [src, dst, reply_src, reply_dst] = record.endpoints;
             for flow in &mut self.flows {
+                let protocol = if flow.v6 { protocol_in_ipv6(flow.protocol) } else { flow.protocol };
                 let same = u32::from(src.0) == ip(flow.host)
-                    && record.protocol == flow.protocol
+                    && (record.family == 6) == flow.v6
+                    && record.protocol == protocol
                     && src.1 == flow.port()
                     && (flow.protocol == 1 || dst.1 == flow.service);
                 if same {
@@ -385,8 +448,11 @@ impl Setup {
                     _ => format!("{address}:{port}"),
                 };
                 let ends = format!("{} {} {} {}", end(src), end(dst), reply_src.0, reply_dst.0);
-                let ends = if record.protocol == 1 { format!("{src:?} {dst:?}") } else { ends };
-                format!("{ends} {flags} {} {} {:?}", record.tcp_state, record.timeout_ms, record.counts)
+                let ends = if [1, 58].contains(&record.protocol) { format!("{src:?} {dst:?}") } else { ends };
+                format!(
+                    "{} {ends} {flags} {} {} {:?}",
+                    record.family, record.tcp_state, record.timeout_ms, record.counts
+                )
             })
             .collect();
         lines.sort();
@@ -406,6 +472,9 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
     let (config, ordered) = config(&mut random);
     let one_by_one = ordered || random.one_in(2);
     let flows: Vec<_> = (0..FLOWS).map(|number| Flow::new(number, &mut random)).collect();
+    // Queries of ICMPv6 are steered by their addresses, so that a translated one moves as well.
+    let moves = !config.config.nat.is_empty() && flows.iter().any(|flow| flow.v6 && flow.protocol == 1);
+    let one_by_one = one_by_one || moves;
     let mut setups: Vec<_> =
         [1, 2, 4, 8].into_iter().map(|workers| Setup::new(config.clone(), workers, flows.clone())).collect();
     let mut number = 0;
@@ -421,7 +490,9 @@ fn run(seed: u64, steps: usize, tally: &std::cell::RefCell<Tally>) -> Result<(),
         for setup in &mut setups {
             if reversed {
                 setup.router.reconfigure(|config| {
-                    if let Some(chain) = config.filter.first_mut() {
+                    for chain in
+                        [config.filter.first_mut(), config.ipv6_filter.first_mut()].into_iter().flatten()
+                    {
                         chain.rules.reverse();
                     }
                 });

@@ -79,11 +79,13 @@ fn router() -> Router {
         .filter("forward", rule().protocol(6).dst_port(25).reject(RejectWith::TcpReset))
         .nat("dstnat", rule().in_interface(2).protocol(6).dst_port(80).dst_nat("192.168.88.10", 8080))
         .nat("srcnat", rule().out_interface(2).masquerade())
-        .queue(&["192.168.88.0/25"], 10_000_000, 10_000_000);
+        .queue(&["192.168.88.0/25"], 10_000_000, 10_000_000)
+        .dual_stack();
     Router::with_workers(config, 2)
         .hosts(0, &["192.168.88.10", "192.168.88.11"])
         .hosts(1, &["10.2.0.254"])
         .hosts(2, &["10.3.0.2"])
+        .hosts_in_ipv6()
         .hosts6(0, &["2001:db8:88::10"])
         .hosts6(1, &["2001:db8:2::fe"])
 }

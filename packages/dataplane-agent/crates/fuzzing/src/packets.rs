@@ -1,4 +1,4 @@
-//! A configuration and what happens to it: packets, time, changes. Both are made from the bytes.
+//! A configuration and what happens to it: packets of both families, time, changes. Both are made from the bytes.
 
 use arbitrary::{Result, Unstructured};
 use tollway_config::dataplane::{
@@ -43,7 +43,10 @@ fn play(bytes: &mut Unstructured<'_>) -> Result<()> {
     let mut router = Router::with_workers(config, workers)
         .hosts(0, &["192.168.88.10", "192.168.88.11"])
         .hosts(1, &["10.2.0.254"])
-        .hosts(2, &["10.3.0.2"]);
+        .hosts(2, &["10.3.0.2"])
+        .hosts_in_ipv6();
+    // Addresses of IPv6 are used from then on.
+    router.advance_ms(1_100);
     let result = steps(bytes, &mut router);
     router.advance_ms(1_000);
     check_accounts(&router);
@@ -62,17 +65,18 @@ fn steps(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
             }
             1 => change(bytes, router)?,
             2 => {
-                let (port, packet) = packet(bytes)?;
-                let _ = port;
-                router.send_local(&packet.build_l3());
+                let (_, packet, v6) = packet(bytes)?;
+                router.send_local(&if v6 { packet.in_ipv6().build_l3() } else { packet.build_l3() });
             }
             _ => {
-                let (port, packet) = packet(bytes)?;
+                let (port, packet, v6) = packet(bytes)?;
                 let worker = bytes.int_in_range(0..=router.workers() - 1)?;
                 let packet = packet.eth_dst(port_mac(port));
-                let frames = match bytes.ratio(1, 12)? {
-                    true => packet.build_fragments(64),
-                    false => vec![packet.build()],
+                let frames = match (bytes.ratio(1, 12)?, v6) {
+                    (true, false) => packet.build_fragments(64),
+                    (true, true) => packet.in_ipv6().build_fragments(64, u32::from(port)),
+                    (false, false) => vec![packet.build()],
+                    (false, true) => vec![packet.in_ipv6().build()],
                 };
                 let mut batch = Vec::new();
                 for mut frame in frames {
@@ -92,12 +96,21 @@ fn steps(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
 fn change(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
     let mut config = router.config().clone();
     match bytes.int_in_range(0..=7)? {
-        0 => config.filter.iter_mut().for_each(|chain| chain.rules.reverse()),
-        1 => config.nat.clear(),
+        0 => {
+            let chains = config.filter.iter_mut().chain(&mut config.ipv6_filter);
+            chains.for_each(|chain| chain.rules.reverse());
+        }
+        1 => {
+            config.nat.clear();
+            config.ipv6_nat.clear();
+        }
         2 => config.simple_queues.truncate(1),
         3 => config.settings.allow_fast_path = !config.settings.allow_fast_path,
         4 => config.routes.clear(),
-        5 => config.mangle.iter_mut().for_each(|chain| chain.rules.reverse()),
+        5 => {
+            let chains = config.mangle.iter_mut().chain(&mut config.ipv6_mangle);
+            chains.for_each(|chain| chain.rules.reverse());
+        }
         6 => config.tree_queues.reverse(),
         _ => {
             let port = bytes.int_in_range(0..=2)?;
@@ -162,7 +175,10 @@ fn config(bytes: &mut Unstructured<'_>) -> Result<RouterConfig> {
         let trees = trees(bytes)?;
         config = config.with(|config| config.tree_queues = trees);
     }
-    Ok(config)
+    // This takes no bytes of its own, so that stored inputs keep their meaning.
+    let tagged = config.config.tracking.liberal_tcp_tracking && config.config.settings.ip_forward;
+    let config = config.dual_stack();
+    Ok(if tagged { config.trunk() } else { config })
 }
 
 /// A tree of all packets and one of an interface's.
@@ -293,8 +309,9 @@ fn filter_action(bytes: &mut Unstructured<'_>) -> Result<Action> {
     })
 }
 
-/// A packet between a few hosts and services.
-fn packet(bytes: &mut Unstructured<'_>) -> Result<(u16, PacketBuilder)> {
+/// A packet between a few hosts and services, and whether that of IPv6 which stands for it is meant: those of odd
+/// identifications, which IPv6 does not have.
+fn packet(bytes: &mut Unstructured<'_>) -> Result<(u16, PacketBuilder, bool)> {
     let inside = 0xc0a8_580a + u32::from(bytes.int_in_range(0..=3u8)?);
     let outside =
         *bytes.choose(&[0xcb00_7105, 0xcb00_7106, 0x0a02_0001, 0x0a03_0002, 0xc0a8_58ff, u32::MAX])?;
@@ -302,20 +319,22 @@ fn packet(bytes: &mut Unstructured<'_>) -> Result<(u16, PacketBuilder)> {
     let (port, src, dst) = if answer { (1, outside, 0x0a02_0001) } else { (0, inside, outside) };
     let (client, service) = (1024 + u16::from(bytes.int_in_range(0..=7u8)?), *bytes.choose(&[80, 53, 25])?);
     let (from, to) = if answer { (service, client) } else { (client, service) };
-    let builder =
-        PacketBuilder::ipv4_bits(src, dst).ttl(*bytes.choose(&[64, 1, 2])?).ident(bytes.arbitrary()?);
+    let (ttl, ident) = (*bytes.choose(&[64, 1, 2])?, bytes.arbitrary::<u16>()?);
+    let v6 = ident & 1 != 0;
+    let builder = PacketBuilder::ipv4_bits(src, dst).ttl(ttl).ident(ident);
     let builder = match bytes.int_in_range(0..=9)? {
         0..3 => builder.udp(from, to),
         3..7 => builder.tcp(from, to, bytes.arbitrary()?, bytes.arbitrary()?, bytes.arbitrary()?),
         7 => builder.echo_request(client, 1),
         8 => builder.echo_reply(client, 1),
         _ => {
-            let quoted = PacketBuilder::ipv4_bits(dst, src).udp(to, from).build_l3();
+            let quoted = PacketBuilder::ipv4_bits(dst, src).udp(to, from);
+            let quoted = if v6 { quoted.in_ipv6().build_l3() } else { quoted.build_l3() };
             let builder = builder.icmp(*bytes.choose(&[3, 5, 11])?, bytes.arbitrary()?, bytes.arbitrary()?);
-            return Ok((port, builder.payload(&quoted)));
+            return Ok((port, builder.payload(&quoted), v6));
         }
     };
-    Ok((port, builder.payload_len(*bytes.choose(&[0, 10, 200, 1400])?)))
+    Ok((port, builder.payload_len(*bytes.choose(&[0, 10, 200, 1400])?), v6))
 }
 
 fn damage(bytes: &mut Unstructured<'_>, frame: &mut Vec<u8>) -> Result<()> {
@@ -328,7 +347,7 @@ fn damage(bytes: &mut Unstructured<'_>, frame: &mut Vec<u8>) -> Result<()> {
             }
         }
     }
-    if bytes.arbitrary()? && frame.len() >= 34 {
+    if bytes.arbitrary()? && frame.len() >= 34 && frame[12..14] == [8, 0] {
         frame[24..26].fill(0);
         let sum = tollway_wire::checksum::checksum(&frame[14..34]);
         frame[24..26].copy_from_slice(&sum.to_be_bytes());

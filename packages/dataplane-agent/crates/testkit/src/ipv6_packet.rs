@@ -2,6 +2,7 @@
 
 use std::net::Ipv6Addr;
 
+use tollway_engine::packet::frame::{Gso, VnetState};
 use tollway_wire::extension::{Fragment, walk};
 use tollway_wire::{checksum, ethernet, icmpv6, ipv4, ipv6, ndp, tcp, udp};
 
@@ -86,6 +87,10 @@ impl Ipv6Builder {
         self.extensions.push((kind, rest.to_vec()));
         self
     }
+    /// Whether there is an extension header.
+    pub fn has_extensions(&self) -> bool {
+        !self.extensions.is_empty()
+    }
     /// Appends a fragment header.
     pub fn fragment(self, offset: u16, more: bool, ident: u32) -> Self {
         let [a, b] = (offset | u16::from(more)).to_be_bytes();
@@ -107,10 +112,14 @@ impl Ipv6Builder {
         self
     }
     /// TCP.
-    pub fn tcp(mut self, src_port: u16, dst_port: u16, flags: u8, seq: u32, ack: u32) -> Self {
+    pub fn tcp(self, src_port: u16, dst_port: u16, flags: u8, seq: u32, ack: u32) -> Self {
+        self.tcp_header(tcp::Repr { src_port, dst_port, seq, ack, flags, window: 65_535 })
+    }
+    /// TCP with a header.
+    pub(crate) fn tcp_header(mut self, header: tcp::Repr) -> Self {
         self.ip.next_header = ipv4::TCP;
         self.transport = vec![0; tcp::HEADER];
-        tcp::Repr { src_port, dst_port, seq, ack, flags, window: 65_535 }.emit(&mut self.transport, 0, 0);
+        header.emit(&mut self.transport, 0, 0);
         self.checksum = Some(tcp::CHECKSUM);
         self
     }
@@ -216,6 +225,26 @@ impl Ipv6Builder {
     /// The IPv6 packet without the Ethernet header.
     pub fn build_l3(&self) -> Vec<u8> {
         self.build().split_off(ethernet::HEADER)
+    }
+
+    /// A TCP super-frame with segments of `gso_size` payload bytes and a partial checksum, as a local stack sends it.
+    pub fn build_gso(&self, gso_size: u16) -> (Vec<u8>, VnetState) {
+        assert!(self.extensions.is_empty() && self.ip.next_header == ipv4::TCP, "a TCP segment");
+        let mut bytes = self.build();
+        let l4 = ethernet::HEADER + ipv6::HEADER;
+        let (src, dst) = (self.ip.src_addr, self.ip.dst_addr);
+        let pseudo = checksum::pseudo_v6(src, dst, ipv4::TCP, (bytes.len() - l4) as u32);
+        bytes[l4 + tcp::CHECKSUM..l4 + tcp::CHECKSUM + 2].copy_from_slice(&pseudo.to_be_bytes());
+        let vnet = VnetState {
+            needs_csum: true,
+            data_valid: false,
+            gso: if gso_size == 0 { Gso::None } else { Gso::Tcp6 },
+            gso_size,
+            hdr_len: (l4 + self.transport.len()) as u16,
+            csum_start: l4 as u16,
+            csum_offset: tcp::CHECKSUM as u16,
+        };
+        (bytes, vnet)
     }
 
     /// The frames of the packet in fragments of at most `size` payload bytes (rounded down to 8).

@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod counters;
+pub mod dual_stack;
 pub mod folder;
 pub mod frame;
 pub mod ipv6_packet;

@@ -3,7 +3,10 @@
 use std::net::Ipv4Addr;
 
 use tollway_engine::packet::frame::{Gso, VnetState};
-use tollway_wire::{arp, checksum, ethernet, icmp, ipv4, tcp, udp};
+use tollway_wire::{arp, checksum, ethernet, icmp, ipv4, ipv6, tcp, udp};
+
+use crate::Ipv6Builder;
+use crate::dual_stack::{icmp_type_in_ipv6, in_ipv6, protocol_in_ipv6};
 
 /// TCP flags.
 pub use tollway_wire::tcp::flag as tcp_flag;
@@ -161,6 +164,27 @@ impl PacketBuilder {
     pub fn payload_len(self, len: usize) -> Self {
         let bytes: Vec<u8> = (0..len).map(|at| at as u8).collect();
         self.payload(&bytes)
+    }
+
+    /// The packet of IPv6 that stands for this one: the same transport and payload between the addresses that stand for
+    /// these, with an extension header in the place of options. An ICMP error quotes what this one does.
+    pub fn in_ipv6(&self) -> Ipv6Builder {
+        let builder = Ipv6Builder::of_bits(in_ipv6(self.ip.src_addr), in_ipv6(self.ip.dst_addr))
+            .eth_src(self.eth_src)
+            .eth_dst(self.eth_dst)
+            .hop_limit(self.ip.ttl)
+            .traffic_class(self.ip.tos);
+        let builder = match &self.body {
+            Body::Raw => builder.protocol(protocol_in_ipv6(self.ip.protocol)),
+            Body::Udp { src, dst, .. } => builder.udp(*src, *dst),
+            Body::Tcp { header, options } => builder.tcp_header(*header).tcp_options(options),
+            Body::Icmp { icmp_type, code, rest } => builder.icmp(icmp_type_in_ipv6(*icmp_type), *code, *rest),
+        };
+        let builder = builder.payload(&self.payload);
+        if self.options.is_empty() {
+            return builder;
+        }
+        builder.extension(ipv6::HOP_BY_HOP, &[1, 4, 0, 0, 0, 0])
     }
 
     fn transport(&self) -> Vec<u8> {

@@ -102,11 +102,14 @@ pub struct ConnectionRecord {
     pub id: u64,
     /// Protocol.
     pub protocol: u8,
+    /// 4 or 6.
+    pub family: u8,
     /// Flag letters as RouterOS prints them: `SACFsd`, in this order.
     pub flags: String,
     /// TCP state number; 255 for other protocols.
     pub tcp_state: u8,
-    /// Original source, destination, reply source, destination: address and port, IPv4.
+    /// Original source, destination, reply source, destination: address and port. Of IPv6 the last four bytes of the
+    /// address: that of IPv4 which it stands for in [`dual_stack`](crate::dual_stack).
     pub endpoints: [(std::net::Ipv4Addr, u16); 4],
     /// Time to expiry, ms.
     pub timeout_ms: u32,
@@ -133,6 +136,7 @@ impl ConnectionRecord {
         Self {
             id: u64_at(0),
             protocol: bytes[8],
+            family: bytes[9],
             flags: letters.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, letter)| letter).collect(),
             tcp_state: bytes[12],
             endpoints: [

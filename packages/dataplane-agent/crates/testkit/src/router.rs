@@ -22,6 +22,7 @@ use tollway_engine::{Engine, EngineLimits};
 
 use crate::config::RouterConfig;
 use crate::counters::Counter;
+use crate::dual_stack::in_ipv6;
 use crate::frame::{HeapFrame, HeapSource};
 use crate::ipv6_packet::ip6;
 use crate::packet::ip;
@@ -166,6 +167,13 @@ impl Router {
     /// Adds hosts to a port that answer neighbour solicitations, with [`host_mac6`](crate::ipv6_packet::host_mac6).
     pub fn hosts6(mut self, port: PortId, addresses: &[&str]) -> Self {
         self.hosts6.extend(addresses.iter().map(|address| (port, ip6(address))));
+        self
+    }
+
+    /// Adds to the hosts those of IPv6 that stand for them; see [`dual_stack`](crate::dual_stack).
+    pub fn hosts_in_ipv6(mut self) -> Self {
+        let of_ipv4: Vec<_> = self.hosts.keys().map(|(port, address)| (*port, in_ipv6(*address))).collect();
+        self.hosts6.extend(of_ipv4);
         self
     }
 
