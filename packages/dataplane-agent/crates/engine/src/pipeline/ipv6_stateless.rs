@@ -3,15 +3,13 @@
 
 use crate::ids::PortId;
 use crate::ip::fib::Lookup6;
-use crate::ip::neighbor::Adjacency;
+use crate::packet::Packet;
 use crate::packet::frame::Frame;
 use crate::packet::header::{lower_hop_limit, write_ipv6_link};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
-use crate::packet::verdict::Verdict;
-use crate::packet::{Packet, flag};
 use crate::pipeline::state::WorkerState;
-use crate::qos::forest::Context;
+use crate::pipeline::stateless_send::send;
 use crate::snapshot::{Interface, Snapshot};
 
 /// Forwards a packet by its route, where [`Snapshot::is_plain_ipv6`]. `parse` has found that its headers do not forbid
@@ -23,39 +21,19 @@ pub(crate) fn forward<F: Frame>(
     packet: &mut Packet<F>,
     number: u16,
 ) -> Result<(), SlowReason> {
-    let meta = &mut packet.meta;
+    let meta = &packet.meta;
     let src = meta.tuple.src.0;
     if snapshot.fib6().is_local(src) {
         return Err(SlowReason::NotRoutable);
     }
     let (out, next_hop, port) = route(snapshot, &meta.tuple, number)?;
-    if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
-        return Err(SlowReason::TooLong);
-    }
-    let adjacency = state.adjacencies6.get((out.row, next_hop)).ok_or(SlowReason::Neighbor)?;
-    let Adjacency::Ready(mac) = state.shared.neighbors.adjacency(adjacency) else {
-        return Err(SlowReason::Neighbor);
-    };
-    if !state.holds.is_empty() {
-        return Err(SlowReason::Neighbor);
-    }
-    let Some(frame) = &mut packet.frame else { return Err(SlowReason::NotRoutable) };
-    let head = frame.head_mut();
-    if let Some(l3) = head.get_mut(usize::from(meta.l3)..) {
-        lower_hop_limit(l3);
-    }
-    write_ipv6_link(head, mac, out.mac);
-    if !snapshot.queues.is_empty() {
-        let utc_ns = state.utc_ns();
-        let in_interface = snapshot.interface(meta.in_interface).map_or(0, |interface| interface.row);
-        let context = snapshot.queues.relevant(Context { mark: 0, in_interface, out_interface: out.row });
-        let classes = snapshot.queues.path_classes(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
-        meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
-    }
-    state.count_fast(meta, false, u64::from(meta.segments), meta.wire_bytes());
-    meta.flags |= flag::FAST;
-    meta.verdict = Verdict::Tx(port);
-    Ok(())
+    let adjacency = |state: &WorkerState<F>| state.adjacencies6.get((out.row, next_hop));
+    send(snapshot, state, packet, (out, port), adjacency, |head, l3, mac, own| {
+        if let Some(l3) = head.get_mut(l3..) {
+            lower_hop_limit(l3);
+        }
+        write_ipv6_link(head, mac, own);
+    })
 }
 
 /// Interface, which is up, next hop and port of packets to a destination, or why they are not forwarded by their route

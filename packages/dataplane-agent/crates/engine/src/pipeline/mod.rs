@@ -25,7 +25,6 @@ pub(crate) mod transport_checksum;
 pub(crate) mod cached_validity;
 pub(crate) mod fragment_header;
 pub(crate) mod fragment_out;
-pub(crate) mod ipv6_stateless;
 pub(crate) mod next_hop;
 pub(crate) mod out_of_order;
 pub(crate) mod revalidate;
@@ -43,6 +42,10 @@ pub(crate) mod gateway_probe;
 pub(crate) mod redirect;
 
 // Forwarding by the route alone, which finds senders that are to be redirected.
+pub(crate) mod stateless_send;
+
+pub(crate) mod ipv6_stateless;
+
 pub(crate) mod stateless;
 
 // More packets of the router's own.

@@ -5,7 +5,6 @@ use tollway_config::dataplane::MultipathHash;
 use crate::ids::{AdjacencyId, PortId};
 use crate::ip::fib::{Lookup, TOGETHER};
 use crate::ip::is_group;
-use crate::ip::neighbor::Adjacency;
 use crate::packet::frame::Frame;
 use crate::packet::header::{lower_ttl, write_link};
 use crate::packet::slow_reason::SlowReason;
@@ -16,7 +15,7 @@ use crate::pipeline::batch::Batch;
 use crate::pipeline::ipv6_stateless;
 use crate::pipeline::redirect;
 use crate::pipeline::state::WorkerState;
-use crate::qos::forest::Context;
+use crate::pipeline::stateless_send::send;
 use crate::snapshot::{Interface, Snapshot};
 
 /// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of all of them.
@@ -131,33 +130,13 @@ fn forward<F: Frame>(
     if port == meta.in_port && redirect::is_due(snapshot, state, meta, out, next_hop) {
         return Err(SlowReason::Redirect);
     }
-    if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
-        return Err(SlowReason::TooLong);
-    }
-    let adjacency = state.adjacencies.get((out.row, next_hop)).ok_or(SlowReason::Neighbor)?;
-    let Adjacency::Ready(mac) = state.shared.neighbors.adjacency(adjacency) else {
-        return Err(SlowReason::Neighbor);
-    };
-    if !state.holds.is_empty() {
-        return Err(SlowReason::Neighbor);
-    }
-    let Some(frame) = &mut packet.frame else { return Err(SlowReason::NotRoutable) };
-    let head = frame.head_mut();
-    if let Some(l3) = head.get_mut(usize::from(meta.l3)..) {
-        lower_ttl(l3);
-    }
-    write_link(head, mac, out.mac);
-    if !snapshot.queues.is_empty() {
-        let utc_ns = state.utc_ns();
-        let in_interface = snapshot.interface(meta.in_interface).map_or(0, |interface| interface.row);
-        let context = snapshot.queues.relevant(Context { mark: 0, in_interface, out_interface: out.row });
-        let classes = snapshot.queues.path_classes(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
-        meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
-    }
-    state.count_fast(meta, false, u64::from(meta.segments), meta.wire_bytes());
-    meta.flags |= flag::FAST;
-    meta.verdict = Verdict::Tx(port);
-    Ok(())
+    let adjacency = |state: &WorkerState<F>| state.adjacencies.get((out.row, next_hop));
+    send(snapshot, state, packet, (out, port), adjacency, |head, l3, mac, own| {
+        if let Some(l3) = head.get_mut(l3..) {
+            lower_ttl(l3);
+        }
+        write_link(head, mac, own);
+    })
 }
 
 /// Why a packet takes the slow path although rules do not require it: a property that `parse` has found, or a missing

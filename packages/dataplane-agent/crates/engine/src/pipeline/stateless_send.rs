@@ -1,0 +1,50 @@
+//! The end of the fast path without connection tracking, of both families: a packet whose route is known is sent.
+
+use crate::ids::{AdjacencyId, PortId};
+use crate::ip::neighbor::Adjacency;
+use crate::packet::frame::Frame;
+use crate::packet::slow_reason::SlowReason;
+use crate::packet::verdict::Verdict;
+use crate::packet::{Packet, flag};
+use crate::pipeline::state::WorkerState;
+use crate::qos::forest::Context;
+use crate::snapshot::{Interface, Snapshot};
+
+/// Sends a packet by its route to a next hop. `write` writes the new headers of the family into the frame: that of IP at an
+/// offset, and that of the link to a destination from a source. If the packet cannot be sent, changes nothing and returns
+/// the reason for which it takes the slow path.
+// Inlined, so that there is one for each family.
+#[inline(always)]
+pub(crate) fn send<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    (out, port): (&Interface, PortId),
+    adjacency: impl FnOnce(&WorkerState<F>) -> Option<AdjacencyId>,
+    write: impl FnOnce(&mut [u8], usize, [u8; 6], [u8; 6]),
+) -> Result<(), SlowReason> {
+    let meta = &mut packet.meta;
+    if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
+        return Err(SlowReason::TooLong);
+    }
+    let adjacency = adjacency(state).ok_or(SlowReason::Neighbor)?;
+    let Adjacency::Ready(mac) = state.shared.neighbors.adjacency(adjacency) else {
+        return Err(SlowReason::Neighbor);
+    };
+    if !state.holds.is_empty() {
+        return Err(SlowReason::Neighbor);
+    }
+    let Some(frame) = &mut packet.frame else { return Err(SlowReason::NotRoutable) };
+    write(frame.head_mut(), usize::from(meta.l3), mac, out.mac);
+    if !snapshot.queues.is_empty() {
+        let utc_ns = state.utc_ns();
+        let in_interface = snapshot.interface(meta.in_interface).map_or(0, |interface| interface.row);
+        let context = snapshot.queues.relevant(Context { mark: 0, in_interface, out_interface: out.row });
+        let classes = snapshot.queues.path_classes(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
+        meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
+    }
+    state.count_fast(meta, false, u64::from(meta.segments), meta.wire_bytes());
+    meta.flags |= flag::FAST;
+    meta.verdict = Verdict::Tx(port);
+    Ok(())
+}
