@@ -25,6 +25,7 @@ use crate::packet::family::Family;
 use crate::packet::names::format_mac;
 use crate::packet::tuple::Addr;
 use crate::qos::queues::shared::SharedQueues;
+use crate::random::{STEP, split_mix};
 use crate::snapshot::{ChangedRoutes, Interface, InterfaceIpv6, OwnAddress, Snapshot};
 use crate::time::{Now, WallClock};
 
@@ -114,6 +115,12 @@ impl Shared {
     /// Key of hash functions.
     pub(crate) fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// Identifier of the echo requests by which gateways are probed (RFC 792): another one at each start, so that others
+    /// cannot know which answers count.
+    pub(crate) fn probe_identifier(&self) -> u16 {
+        split_mix(self.seed.wrapping_add(STEP)) as u16
     }
 
     /// Directory of the workers that own flows whose first packets are not steered to them.

@@ -17,9 +17,6 @@ use crate::pipeline::icmp::TTL;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, Snapshot};
 
-/// Identifier of the echo requests of probes.
-const IDENTIFIER: u16 = 0x7477;
-
 /// Sends the probes that are due.
 #[cold]
 pub(crate) fn send<F: Frame, S: FrameSource<F>>(
@@ -41,9 +38,9 @@ pub(crate) fn send<F: Frame, S: FrameSource<F>>(
         let (Adjacency::Ready(mac) | Adjacency::Stale(mac)) = found.adjacency else { return false };
         let frame = match (probe.key.address.as_v4(), probe.source.as_v4()) {
             (Some(dst), Some(src)) if src != 0 => {
-                request(out, mac, (src, dst), sequence, state.next_ident(), source)
+                request(out, mac, (src, dst), echo(state, sequence), state.next_ident(), source)
             }
-            (None, _) => request_ipv6(state, out, mac, probe, sequence, source),
+            (None, _) => request_ipv6(state, out, mac, probe, echo(state, sequence), source),
             _ => None,
         };
         let (Some(frame), Some(port)) = (frame, out.port) else { return false };
@@ -58,7 +55,7 @@ fn request<F: Frame, S: FrameSource<F>>(
     out: &Interface,
     mac: [u8; 6],
     (src_addr, dst_addr): (u32, u32),
-    sequence: u16,
+    echo: [u8; 4],
     ident: u16,
     source: &mut S,
 ) -> Option<F> {
@@ -77,8 +74,7 @@ fn request<F: Frame, S: FrameSource<F>>(
         payload_len: icmp::HEADER as u16,
     }
     .emit(ip);
-    icmp::Repr { icmp_type: icmp::ECHO_REQUEST, code: 0, rest: rest(sequence) }
-        .emit(ip.get_mut(ipv4::HEADER..)?);
+    icmp::Repr { icmp_type: icmp::ECHO_REQUEST, code: 0, rest: echo }.emit(ip.get_mut(ipv4::HEADER..)?);
     Some(frame)
 }
 
@@ -88,7 +84,7 @@ fn request_ipv6<F: Frame, S: FrameSource<F>>(
     out: &Interface,
     mac: [u8; 6],
     probe: &GatewayProbe,
-    sequence: u16,
+    echo: [u8; 4],
     source: &mut S,
 ) -> Option<F> {
     let Addr(dst_addr) = probe.key.address;
@@ -107,7 +103,7 @@ fn request_ipv6<F: Frame, S: FrameSource<F>>(
         payload_len: icmpv6::HEADER as u16,
     }
     .emit(ip);
-    icmpv6::Repr { icmp_type: icmpv6::ECHO_REQUEST, code: 0, rest: rest(sequence) }.emit(
+    icmpv6::Repr { icmp_type: icmpv6::ECHO_REQUEST, code: 0, rest: echo }.emit(
         ip.get_mut(ipv6::HEADER..)?,
         src_addr,
         dst_addr,
@@ -115,19 +111,20 @@ fn request_ipv6<F: Frame, S: FrameSource<F>>(
     Some(frame)
 }
 
-fn rest(sequence: u16) -> [u8; 4] {
-    let ([a, b], [c, d]) = (IDENTIFIER.to_be_bytes(), sequence.to_be_bytes());
+/// Identifier and sequence number of an echo request.
+fn echo<F>(state: &WorkerState<F>, sequence: u16) -> [u8; 4] {
+    let ([a, b], [c, d]) = (state.shared.probe_identifier().to_be_bytes(), sequence.to_be_bytes());
     [a, b, c, d]
 }
 
 /// Whether a packet is the answer of a gateway to a probe, which is noted.
 #[inline]
-pub(crate) fn is_answer<F: Frame>(snapshot: &Snapshot, packet: &Packet<F>) -> bool {
-    snapshot.gateway_checks().any() && answers(snapshot, packet)
+pub(crate) fn is_answer<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Packet<F>) -> bool {
+    snapshot.gateway_checks().any() && answers(snapshot, state, packet)
 }
 
 #[cold]
-fn answers<F: Frame>(snapshot: &Snapshot, packet: &Packet<F>) -> bool {
+fn answers<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Packet<F>) -> bool {
     let meta = &packet.meta;
     let replies = match meta.is_ipv6() {
         true => (ipv6::ICMPV6, icmpv6::ECHO_REPLY),
@@ -147,6 +144,6 @@ fn answers<F: Frame>(snapshot: &Snapshot, packet: &Packet<F>) -> bool {
     let message = head.get(usize::from(meta.l4)..).unwrap_or_default();
     message.len() >= icmp::HEADER
         && own
-        && field::get16(message, 4) == IDENTIFIER
+        && field::get16(message, 4) == state.shared.probe_identifier()
         && snapshot.gateway_checks().echo_answered(meta.tuple.src, field::get16(message, 6))
 }

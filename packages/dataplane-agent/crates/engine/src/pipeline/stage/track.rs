@@ -26,8 +26,8 @@ use crate::snapshot::Snapshot;
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if pass.snapshot.gateway_checks().any() {
-        each_slow(pass, |snapshot, _, packet| {
-            let asked = packet.meta.verdict == Verdict::Continue && is_answer(snapshot, packet);
+        each_slow(pass, |snapshot, state, packet| {
+            let asked = packet.meta.verdict == Verdict::Continue && is_answer(snapshot, state, packet);
             if asked { StageOutcome::Drop(DropReason::GatewayAnswered) } else { StageOutcome::Skip }
         });
     }
