@@ -14,6 +14,15 @@ const GENERATOR_MAC = '02:00:00:77:00:02';
 const SINK_MAC = '02:00:00:78:00:02';
 /** Address of the sink for generators, behind a router or straight on the wire. */
 export const SINK_ADDRESS = '10.78.0.2';
+/** The same of IPv6: each address of the wire cases has one that stands for it. @param {string} address */
+export const inIpv6 = (address) => `2001:db8::${address}`;
+/** Whether a scenario has IPv6. @param {string} scenario */
+export const hasIpv6 = (scenario) => scenario.endsWith('-v6');
+/** Bits before those of the address of IPv4 that one of IPv6 stands for. */
+const IPV6_BITS = 96;
+/** Time until our router uses its addresses of IPv6, which no other station must have, ms. */
+const ADDRESS_MS = 1_500;
+
 /** Link-layer address that generators send to. */
 export const ROUTER_MAC = '02:00:00:77:00:01';
 
@@ -63,7 +72,9 @@ export class Lab {
     await removeStaleNamespaces();
     this.#addDirect();
     this.#addKernelRouter(scenario);
-    return this.#addOurRouter(scenario, io);
+    const backend = await this.#addOurRouter(scenario, io);
+    if (hasIpv6(scenario)) await sleep(ADDRESS_MS);
+    return backend;
   }
 
   /** Builds only the wire with our router. @param {{ scenario: string, io?: string }} entry @returns {Promise<string>} as {@link build} */
@@ -145,21 +156,25 @@ export class Lab {
     names.add('direct-gen');
     names.add('direct-sink');
     this.#join('direct-gen', 'eth0', GENERATOR_MAC, 'direct-sink', 'eth0', ROUTER_MAC);
-    names.ip('direct-gen', 'address add 10.78.0.3/16 dev eth0');
-    names.ip('direct-sink', `address add ${SINK_ADDRESS}/16 dev eth0`);
+    this.#address('direct-gen', '10.78.0.3', 'eth0');
+    this.#address('direct-sink', SINK_ADDRESS, 'eth0');
   }
 
   /** @param {string} scenario */
   #addKernelRouter(scenario) {
     this.#addChain('kernel');
     const router = (/** @type {string} */ words) => this.#namespaces.ip('kernel-router', words);
-    router('address add 10.77.0.1/16 dev lan');
-    router('address add 10.78.0.1/16 dev wan');
-    router(`neighbor add 10.77.0.2 lladdr ${GENERATOR_MAC} nud permanent dev lan`);
-    router(`neighbor add ${SINK_ADDRESS} lladdr ${SINK_MAC} nud permanent dev wan`);
-    router('route add 172.16.0.0/12 via 10.77.0.2');
-    router(`route add 198.18.0.0/15 via ${SINK_ADDRESS}`);
+    this.#address('kernel-router', '10.77.0.1', 'lan');
+    this.#address('kernel-router', '10.78.0.1', 'wan');
+    for (const of of [(/** @type {string} */ address) => address, inIpv6]) {
+      const bits = of === inIpv6 ? IPV6_BITS : 0;
+      router(`neighbor add ${of('10.77.0.2')} lladdr ${GENERATOR_MAC} nud permanent dev lan`);
+      router(`neighbor add ${of(SINK_ADDRESS)} lladdr ${SINK_MAC} nud permanent dev wan`);
+      router(`route add ${of('172.16.0.0')}/${bits + 12} via ${of('10.77.0.2')}`);
+      router(`route add ${of('198.18.0.0')}/${bits + 15} via ${of(SINK_ADDRESS)}`);
+    }
     this.#namespaces.sysctl('kernel-router', 'net.ipv4.ip_forward=1');
+    this.#namespaces.sysctl('kernel-router', 'net.ipv6.conf.all.forwarding=1');
     const ruleset = run(this.bench, ['nft', '--scenario', scenario]).stdout;
     if (ruleset !== '') this.#namespaces.nft('kernel-router', ruleset);
     const disciplines = run(this.bench, ['htb', '--scenario', scenario]).stdout;
@@ -196,10 +211,23 @@ export class Lab {
     for (const host of [gen, router, sink]) names.add(host);
     this.#join(gen, 'eth0', GENERATOR_MAC, router, 'lan', ROUTER_MAC);
     this.#join(sink, 'eth0', SINK_MAC, router, 'wan', '02:00:00:78:00:01');
-    names.ip(gen, 'address add 10.77.0.2/16 dev eth0');
-    names.ip(sink, `address add ${SINK_ADDRESS}/16 dev eth0`);
-    names.ip(gen, 'route add default via 10.77.0.1');
-    names.ip(sink, 'route add default via 10.78.0.1');
+    this.#address(gen, '10.77.0.2', 'eth0');
+    this.#address(sink, SINK_ADDRESS, 'eth0');
+    for (const of of [(/** @type {string} */ address) => address, inIpv6]) {
+      names.ip(gen, `route add default via ${of('10.77.0.1')}`);
+      names.ip(sink, `route add default via ${of('10.78.0.1')}`);
+    }
+  }
+
+  /**
+   * An address of a /16 and the one of IPv6 that stands for it, which is used at once.
+   * @param {string} host
+   * @param {string} address
+   * @param {string} device
+   */
+  #address(host, address, device) {
+    this.#namespaces.ip(host, `address add ${address}/16 dev ${device}`);
+    this.#namespaces.ip(host, `address add ${inIpv6(address)}/${IPV6_BITS + 16} dev ${device} nodad`);
   }
 
   /**

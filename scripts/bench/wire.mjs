@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runAsync } from './background.mjs';
 import { commits } from './commits.mjs';
-import { ROUTER_MAC, SINK_ADDRESS } from './lab.mjs';
+import { hasIpv6, inIpv6, ROUTER_MAC, SINK_ADDRESS } from './lab.mjs';
 import { inTurns, measured, median, percent, spread } from './samples.mjs';
 
 /** @type {readonly import('./lab.mjs').Wire[]} */
@@ -55,7 +55,7 @@ function measure(entry, context) {
  * @param {Context} context
  * @returns {Promise<Omit<Result, 'io'>>}
  */
-async function packets({ name, load: kind }, { lab, quick, note }) {
+async function packets({ name, load: kind, scenario }, { lab, quick, note }) {
   for (const wire of WIRES) lab.dropAtSink(wire);
   const opening = kind === 'connections';
   const seconds = quick ? 0.7 : opening ? 1 : 1.5;
@@ -64,7 +64,7 @@ async function packets({ name, load: kind }, { lab, quick, note }) {
     const generator = [lab.bench, 'send', '--interface', 'eth0', '--destination-mac', ROUTER_MAC];
     const flows = opening ? ['--connections-from', String(connections)] : ['--flows', String(FLOWS)];
     connections += count;
-    const load = [...flows, '--rate', String(rate), '--count', String(count)];
+    const load = [...flows, '--rate', String(rate), '--count', String(count), '--ipv6', String(hasIpv6(scenario))];
     await runAsync(lab.command(`${wire}-gen`, [...generator, ...load]));
     await sleep(50);
   };
@@ -150,11 +150,12 @@ async function ping({ name, pause = 1, allowance = 0 }, { lab, quick, note }) {
  * @param {Context} context
  * @returns {Promise<Omit<Result, 'io'>>}
  */
-async function tcp({ name, offered, streams = 1 }, { lab, quick, note }) {
+async function tcp({ name, scenario, offered, streams = 1 }, { lab, quick, note }) {
+  const sink = hasIpv6(scenario) ? inIpv6(SINK_ADDRESS) : SINK_ADDRESS;
   for (const wire of WIRES) lab.start(`${wire}-sink`, ['iperf3', '--server']);
   await sleep(300);
   const transfer = async (/** @type {string} */ wire) => {
-    const client = ['iperf3', '--client', SINK_ADDRESS, '--time', quick ? '1' : '2', '--json'];
+    const client = ['iperf3', '--client', sink, '--time', quick ? '1' : '2', '--json'];
     if (streams > 1) client.push('--parallel', String(streams));
     if (offered !== undefined) client.push('--bitrate', offered);
     const { end } = JSON.parse(await runAsync(lab.command(`${wire}-gen`, client)));

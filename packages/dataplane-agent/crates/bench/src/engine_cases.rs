@@ -1,10 +1,11 @@
 //! The engine cases: one worker, one core, memory frames, only `Engine::process` is timed.
 
 use serde_json::json;
+use tollway_engine::packet::family::Family;
 
 use crate::args::Args;
 use crate::clock::Tsc;
-use crate::floor::{FlowTable, copy_parse};
+use crate::floor::copy_parse;
 use crate::measure::{CaseResult, against_floor, compare};
 use crate::pin;
 use crate::scenario::Scenario;
@@ -21,8 +22,10 @@ const CASES: &[(&str, Case)] = &[
     ("engine/route-updates", crate::route_cases::route_updates),
     ("engine/route-250k-v6", crate::ipv6_route_cases::route_250k_v6),
     ("engine/commit-1-of-10k", crate::commit_case::commit_1_of_10k),
-    ("engine/stateful-64k", stateful),
-    ("engine/stateful-1m", crate::flow_cases::stateful_1m),
+    ("engine/stateful-64k", |windows| crate::flow_cases::stateful_64k(windows, Family::V4)),
+    ("engine/stateful-64k-v6", |windows| crate::flow_cases::stateful_64k(windows, Family::V6)),
+    ("engine/stateful-1m", |windows| crate::flow_cases::stateful_1m(windows, Family::V4)),
+    ("engine/stateful-1m-v6", |windows| crate::flow_cases::stateful_1m(windows, Family::V6)),
     ("engine/vlan-64k", crate::vlan_cases::vlan_64k),
     ("engine/filter-25", |windows| in_turns(windows, RULES_25, NO_RULES)),
     ("engine/filter-10k", crate::slow_cases::filter_10k),
@@ -84,18 +87,6 @@ fn route(windows: usize) -> Result<CaseResult, String> {
     let mut router = TimedEngine::new(Setup::of(Scenario::ROUTING, Traffic::new(256, true)), tsc)?;
     let next_hop: [u8; 12] = std::array::from_fn(|i| [SINK_MAC, GENERATOR_MAC].as_flattened()[i]);
     against_floor(windows, &mut router, &tsc, "floor/copy-parse", |frames| copy_parse(frames, next_hop))
-}
-
-/// 65,536 established flows in random order, tracked, masqueraded and filtered, against
-/// [`FlowTable::look_up`].
-fn stateful(windows: usize) -> Result<CaseResult, String> {
-    let tsc = Tsc::new();
-    let mut router = TimedEngine::new(Setup::of(Scenario::MASQUERADE_25, Traffic::new(65_536, false)), tsc)?;
-    let mut table = FlowTable::new(router.traffic().len());
-    for frame in router.traffic().frames() {
-        table.insert(frame);
-    }
-    against_floor(windows, &mut router, &tsc, "floor/flow-64k", |frames| table.look_up(frames))
 }
 
 /// A scenario and what it is called in the results.

@@ -31,21 +31,59 @@ fn key(head: &[u8; 42]) -> u128 {
     u128::from_le_bytes(bytes)
 }
 
+/// Addresses, ports and protocol of a frame: which flow it belongs to. The default is that of no flow.
+pub trait FlowKey: Copy + Default + PartialEq {
+    /// That of a frame; `None` if it is too short.
+    fn of(frame: &[u8]) -> Option<Self>;
+    /// A hash of it.
+    fn hash(self) -> u32;
+}
+
+/// The key of an IPv4 header without options.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Ipv4Key(u128);
+
+impl FlowKey for Ipv4Key {
+    fn of(frame: &[u8]) -> Option<Self> {
+        frame.first_chunk().map(|head| Self(key(head)))
+    }
+    fn hash(self) -> u32 {
+        hash(self.0)
+    }
+}
+
+/// The key of an IPv6 header without extensions: addresses, ports and protocol.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Ipv6Key([u128; 2], u64);
+
+impl FlowKey for Ipv6Key {
+    fn of(frame: &[u8]) -> Option<Self> {
+        let head: &[u8; 58] = frame.first_chunk()?;
+        let address = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
+        let ports = head[54..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        Some(Self([address(22), address(38)], u64::from(ports) << 8 | u64::from(head[20])))
+    }
+    fn hash(self) -> u32 {
+        let Self([src, dst], rest) = self;
+        hash(src ^ dst.rotate_left(64) ^ u128::from(rest) << 16)
+    }
+}
+
 /// `floor/flow-64k`: a flow table that knows nothing but "which flow is this".
-pub struct FlowTable {
-    slots: Vec<Slot>,
+pub struct FlowTable<K> {
+    slots: Vec<Slot<K>>,
     hashes: Vec<u32>,
 }
 
-/// Half a cache line; an empty slot has a zero key.
+/// Half a cache line, a whole one of IPv6; an empty slot has a zero key.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(32))]
-struct Slot {
-    key: u128,
+struct Slot<K> {
+    key: K,
     packets: u64,
 }
 
-impl FlowTable {
+impl<K: FlowKey> FlowTable<K> {
     /// Room for `flows`, half full then.
     pub fn new(flows: usize) -> Self {
         Self {
@@ -55,12 +93,12 @@ impl FlowTable {
     }
 
     /// Adds a frame's flow.
-    pub fn insert(&mut self, frame: &[u8; 60]) {
-        let Some(head) = frame.first_chunk() else { return };
-        let (key, mask) = (key(head), self.slots.len() - 1);
-        let mut at = hash(key) as usize;
+    pub fn insert(&mut self, frame: &[u8]) {
+        let Some(key) = K::of(frame) else { return };
+        let mask = self.slots.len() - 1;
+        let mut at = key.hash() as usize;
         while let Some(slot) = self.slots.get_mut(at & mask) {
-            if slot.key == key || slot.key == 0 {
+            if slot.key == key || slot.key == K::default() {
                 slot.key = key;
                 return;
             }
@@ -75,14 +113,14 @@ impl FlowTable {
         self.hashes.clear();
         let mut touched = 0;
         for frame in frames {
-            let hash = frame.head().first_chunk().map_or(0, |head| hash(key(head)));
+            let hash = K::of(frame.head()).map_or(0, K::hash);
             touched += self.slots.get(hash as usize & mask).map_or(0, |slot| slot.packets);
             self.hashes.push(hash);
         }
         std::hint::black_box(touched);
         let mut found = 0;
         for (frame, &hash) in frames.iter().zip(&self.hashes) {
-            let Some(key) = frame.head().first_chunk().map(key) else { continue };
+            let Some(key) = K::of(frame.head()) else { continue };
             let mut at = hash as usize;
             while let Some(slot) = self.slots.get_mut(at & mask) {
                 if slot.key == key {
@@ -90,7 +128,7 @@ impl FlowTable {
                     found += 1;
                     break;
                 }
-                if slot.key == 0 {
+                if slot.key == K::default() {
                     break;
                 }
                 at += 1;

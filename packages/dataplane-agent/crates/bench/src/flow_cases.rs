@@ -1,7 +1,11 @@
-//! The flow cache with as many flows as the connection table may hold, and what a connection takes.
+//! The flow cache with many flows of either family, up to as many as the connection table may hold, and what a
+//! connection takes.
+
+use tollway_engine::packet::family::Family;
 
 use crate::clock::Tsc;
-use crate::floor::FlowTable;
+use crate::floor::{FlowTable, Ipv4Key, Ipv6Key};
+use crate::ipv6_frames::standing_for;
 use crate::measure::{CaseResult, against_floor};
 use crate::scenario::Scenario;
 use crate::timed_engine::{Setup, TimedEngine};
@@ -10,12 +14,49 @@ use crate::traffic::Traffic;
 /// Flows: all the connections that the table is allowed.
 const FLOWS: u32 = 1 << 20;
 
-/// A million established flows in random order, tracked, masqueraded and filtered, against
+/// 65,536 established flows in random order, tracked, masqueraded and filtered, against
 /// [`FlowTable::look_up`].
-pub fn stateful_1m(windows: usize) -> Result<CaseResult, String> {
+pub fn stateful_64k(windows: usize, family: Family) -> Result<CaseResult, String> {
+    let tsc = Tsc::new();
+    let setup = Setup::of(scenario(family), Traffic::new(65_536, false));
+    let mut router = TimedEngine::new(setup, tsc)?;
+    against_look_up(windows, &mut router, &tsc, "floor/flow-64k", family)
+}
+
+fn scenario(family: Family) -> Scenario {
+    match family {
+        Family::V4 => Scenario::MASQUERADE_25,
+        Family::V6 => Scenario::MASQUERADE_25.over_ipv6(),
+    }
+}
+
+fn against_look_up(
+    windows: usize,
+    router: &mut TimedEngine,
+    tsc: &Tsc,
+    floor: &str,
+    family: Family,
+) -> Result<CaseResult, String> {
+    let flows = router.traffic().frames();
+    match family {
+        Family::V4 => {
+            let mut table = FlowTable::<Ipv4Key>::new(flows.len());
+            flows.iter().for_each(|frame| table.insert(frame));
+            against_floor(windows, router, tsc, floor, |frames| table.look_up(frames))
+        }
+        Family::V6 => {
+            let mut table = FlowTable::<Ipv6Key>::new(flows.len());
+            flows.iter().for_each(|frame| table.insert(&standing_for(frame)));
+            against_floor(windows, router, tsc, floor, |frames| table.look_up(frames))
+        }
+    }
+}
+
+/// A million established flows, as those of [`stateful_64k`].
+pub fn stateful_1m(windows: usize, family: Family) -> Result<CaseResult, String> {
     let tsc = Tsc::new();
     let setup = |traffic| {
-        let mut setup = Setup { max_connections: FLOWS, ..Setup::of(Scenario::MASQUERADE_25, traffic) };
+        let mut setup = Setup { max_connections: FLOWS, ..Setup::of(scenario(family), traffic) };
         setup.config.tracking.max_entries = FLOWS;
         setup
     };
@@ -28,12 +69,7 @@ pub fn stateful_1m(windows: usize) -> Result<CaseResult, String> {
     let before = Memory::now()?;
     let mut router = TimedEngine::new(setup(traffic), tsc)?;
     let taken = Memory::now()?.since(&before);
-    let mut table = FlowTable::new(router.traffic().len());
-    for frame in router.traffic().frames() {
-        table.insert(frame);
-    }
-    let mut result =
-        against_floor(windows, &mut router, &tsc, "floor/flow-1m", |frames| table.look_up(frames))?;
+    let mut result = against_look_up(windows, &mut router, &tsc, "floor/flow-1m", family)?;
     result.details.push(format!(
         "{:.0} bytes a connection, {:.0} MiB beside; {:.0} % on huge pages",
         taken.resident.saturating_sub(empty.resident) as f64 / f64::from(FLOWS),

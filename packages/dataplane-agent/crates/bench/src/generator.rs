@@ -1,4 +1,4 @@
-//! The generator of the wire cases: 60-byte UDP packets or SYNs through AF_PACKET, paced.
+//! The generator of the wire cases: 60-byte UDP packets or SYNs through AF_PACKET, paced; of IPv6 80-byte ones.
 
 use std::ffi::CString;
 use std::net::Ipv4Addr;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tollway_wire::tcp::flag;
 
 use crate::args::Args;
+use crate::ipv6_frames::standing_for;
 use crate::packet::{self, Ends, FRAME};
 use crate::random::Random;
 use crate::scenario::{DESTINATIONS, SOURCES};
@@ -24,7 +25,7 @@ const CATCH_UP: u64 = 512;
 const CLIENT_PORTS: u64 = 64_512;
 
 /// Sends `--count` packets at `--rate` packets/s, round robin over `--flows` (default 4096), or with
-/// `--connections-from` each the first of a connection.
+/// `--connections-from` each the first of a connection; with `--ipv6 true` those of IPv6 that stand for them.
 pub fn run(args: &Args) -> Result<(), String> {
     let interface: String = args.required("interface")?;
     let count: u64 = args.required("count")?;
@@ -37,9 +38,13 @@ pub fn run(args: &Args) -> Result<(), String> {
         return Err("--rate wants at least 1 packet/s".to_owned());
     }
     let destination = args.mac("destination-mac")?;
-    let mut frames = match args.optional("connections-from")? {
+    let of_ipv4 = match args.optional("connections-from")? {
         Some(first) => (first..).take(count as usize).map(|number| syn(number, destination)).collect(),
         None => frames(flows, destination),
+    };
+    let mut frames: Vec<Vec<u8>> = match args.optional("ipv6")?.unwrap_or(false) {
+        true => of_ipv4.iter().map(|frame| standing_for(frame).to_vec()).collect(),
+        false => of_ipv4.iter().map(|frame| frame.to_vec()).collect(),
     };
     if let Some(cpu) = args.optional("cpu")? {
         crate::pin::to_cpu(cpu)?;
@@ -152,13 +157,13 @@ fn open(interface: &str) -> Result<OwnedFd, String> {
 
 /// Sends up to [`BATCH`] frames; returns how many the kernel took. A full device is no error: the
 /// packet counts as not sent and is tried again.
-fn send(socket: &OwnedFd, frames: &mut [[u8; FRAME]]) -> Result<usize, String> {
+fn send(socket: &OwnedFd, frames: &mut [Vec<u8>]) -> Result<usize, String> {
     let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
     // SAFETY: mmsghdr consists of integers and pointers, for which zero is a valid value.
     let mut headers: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
     let mut count = 0;
     for ((vector, header), frame) in vectors.iter_mut().zip(&mut headers).zip(frames) {
-        *vector = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: FRAME };
+        *vector = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
         header.msg_hdr.msg_iov = vector;
         header.msg_hdr.msg_iovlen = 1;
         count += 1;

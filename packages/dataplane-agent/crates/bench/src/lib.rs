@@ -16,6 +16,7 @@ mod floor;
 mod flow_cases;
 mod generator;
 mod htb;
+mod ipv6_frames;
 mod ipv6_prefixes;
 mod ipv6_route_cases;
 mod list_cases;

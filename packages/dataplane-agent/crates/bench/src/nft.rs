@@ -18,28 +18,43 @@ pub fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The `forward` and `srcnat` chains of a configuration, and what its queues need, as one nft table; empty without
-/// rules, so that the kernel hooks nothing. Interfaces are matched by name. Each rule counts, as the agent's do.
+/// The `forward` and `srcnat` chains of a configuration, and what its queues need, as one nft table for each family; empty
+/// without rules, so that the kernel hooks nothing. Interfaces are matched by name. Each rule counts, as the agent's do.
 /// Fails on what the bench's scenarios do not use.
 pub fn ruleset(config: &DataplaneConfig) -> Result<String, String> {
-    if config.filter.is_empty() && config.nat.is_empty() && config.simple_queues.is_empty() {
-        return Ok(String::new());
+    let mut text = String::new();
+    if !(config.filter.is_empty() && config.nat.is_empty() && config.simple_queues.is_empty()) {
+        table(&mut text, config, "ip", [&config.filter, &config.nat])?;
+        text.extend(htb::classifier(config));
+        text.push_str("}\n");
     }
-    let mut text = String::from("table ip bench {\n");
+    if !(config.ipv6_filter.is_empty() && config.ipv6_nat.is_empty()) {
+        table(&mut text, config, "ip6", [&config.ipv6_filter, &config.ipv6_nat])?;
+        text.push_str("}\n");
+    }
+    Ok(text)
+}
+
+/// The beginning of a family's table, with its chains of filter and NAT.
+fn table(
+    text: &mut String,
+    config: &DataplaneConfig,
+    family: &str,
+    [filter, nat]: [&Vec<Chain>; 2],
+) -> Result<(), String> {
+    let _ = writeln!(text, "table {family} bench {{");
     for (chains, hook, header) in [
-        (&config.filter, "forward", "type filter hook forward priority filter; policy accept;"),
-        (&config.nat, "srcnat", "type nat hook postrouting priority srcnat; policy accept;"),
+        (filter, "forward", "type filter hook forward priority filter; policy accept;"),
+        (nat, "srcnat", "type nat hook postrouting priority srcnat; policy accept;"),
     ] {
         for chain in chains {
             if chain.name != hook {
                 return Err(format!("chain {} has no nft form here", chain.name));
             }
-            write_chain(&mut text, config, chain, header)?;
+            write_chain(text, config, chain, header)?;
         }
     }
-    text.extend(htb::classifier(config));
-    text.push_str("}\n");
-    Ok(text)
+    Ok(())
 }
 
 fn write_chain(
@@ -81,8 +96,12 @@ fn expression(config: &DataplaneConfig, matcher: &Matcher) -> Result<String, Str
             format!("oifname {}{}", not(negate), names(config, interfaces))
         }
         Matcher::Protocol { protocol, negate } => format!("meta l4proto {}{protocol}", not(negate)),
-        Matcher::SrcAddress { range, negate } => format!("ip saddr {}{}", not(negate), addresses(range)),
-        Matcher::DstAddress { range, negate } => format!("ip daddr {}{}", not(negate), addresses(range)),
+        Matcher::SrcAddress { range, negate } => {
+            format!("{} saddr {}{}", family(range), not(negate), addresses(range))
+        }
+        Matcher::DstAddress { range, negate } => {
+            format!("{} daddr {}{}", family(range), not(negate), addresses(range))
+        }
         Matcher::DstPort { ports: list, negate } => format!("th dport {}{}", not(negate), ports(list)),
         Matcher::SrcPort { ports: list, negate } => format!("th sport {}{}", not(negate), ports(list)),
         Matcher::ConnectionState { states, negate } => {
@@ -97,13 +116,21 @@ fn names(config: &DataplaneConfig, rows: &[u32]) -> String {
     set(interfaces.map(|interface| format!("\"{}\"", interface.name)).collect())
 }
 
+/// The keyword of the family of a range.
+fn family(range: &AddressRange) -> &'static str {
+    if range.from.is_ipv4() { "ip" } else { "ip6" }
+}
+
 /// A prefix where the range is one, as that is the kernel's cheaper form.
 fn addresses(range: &AddressRange) -> String {
-    if let (IpAddr::V4(from), IpAddr::V4(to)) = (range.from, range.to) {
-        let (low, span) = (from.to_bits(), from.to_bits() ^ to.to_bits());
-        if span & span.wrapping_add(1) == 0 && low & span == 0 {
-            return format!("{from}/{}", span.leading_zeros());
-        }
+    let (low, high, beyond) = match (range.from, range.to) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => (from.to_bits().into(), to.to_bits().into(), 96),
+        (IpAddr::V6(from), IpAddr::V6(to)) => (from.to_bits(), to.to_bits(), 0),
+        _ => (1, 0, 0),
+    };
+    let span: u128 = low ^ high;
+    if span & span.wrapping_add(1) == 0 && low & span == 0 {
+        return format!("{}/{}", range.from, span.leading_zeros() - beyond);
     }
     format!("{}-{}", range.from, range.to)
 }
@@ -150,6 +177,15 @@ mod tests {
     }
 
     #[test]
+    fn the_rules_of_ipv6_are_in_a_table_of_their_own() {
+        let config = Scenario::MASQUERADE_25.over_ipv6().config([0; 6], [0; 6]);
+        let text = ruleset(&config).unwrap();
+        assert_eq!(text.matches(" counter ").count(), 52);
+        assert!(text.contains("table ip6 bench {"), "{text}");
+        assert!(text.contains("ip6 saddr 2001:db8::c033:0/120 counter drop"), "{text}");
+    }
+
+    #[test]
     fn without_rules_nothing_is_hooked() {
         assert_eq!(ruleset(&Scenario::ROUTING.config([0; 6], [0; 6])), Ok(String::new()));
     }
@@ -162,5 +198,7 @@ mod tests {
         assert_eq!(addresses(&range("10.0.0.1", "10.0.0.1")), "10.0.0.1/32");
         assert_eq!(addresses(&range("10.0.0.1", "10.0.0.2")), "10.0.0.1-10.0.0.2");
         assert_eq!(addresses(&range("0.0.0.0", "255.255.255.255")), "0.0.0.0/0");
+        assert_eq!(addresses(&range("2001:db8::", "2001:db8::ff")), "2001:db8::/120");
+        assert_eq!(addresses(&range("2001:db8::1", "2001:db8::2")), "2001:db8::1-2001:db8::2");
     }
 }

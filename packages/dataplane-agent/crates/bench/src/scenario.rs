@@ -3,7 +3,8 @@
 //!
 //! One topology for all: `lan` 10.77.0.1/16 with the generator at 10.77.0.2, `wan` 10.78.0.1/16 with
 //! the sink at 10.78.0.2. Sources of generated flows lie in 172.16.0.0/12 behind the generator,
-//! destinations in 198.18.0.0/15 (RFC 2544) behind the sink.
+//! destinations in 198.18.0.0/15 (RFC 2544) behind the sink. With IPv6, the same addresses and rules of IPv6 beside them
+//! ([`tollway_testkit::dual_stack`]).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,7 +12,7 @@ use tollway_config::dataplane::{
     Action, AddressRange, Chain, ConnectionState, DataplaneConfig, Matcher, PortRange, Prefix, QueueTarget,
     QueueType, Route, RouteTarget, Rule, SimpleQueue, StaticNeighbor, Tracking, TrackingMode,
 };
-use tollway_testkit::RouterConfig;
+use tollway_testkit::{RouterConfig, dual_stack};
 
 /// Row of the interface the generator is on.
 pub const LAN: u32 = 1;
@@ -41,6 +42,8 @@ pub struct Scenario {
     pub filter: Filter,
     /// The simple queues.
     pub queues: Queues,
+    /// All of it of IPv6 too, by which the flows are.
+    pub ipv6: bool,
 }
 
 /// Which filter rules there are. All of them let measured packets pass.
@@ -108,8 +111,13 @@ const SOURCE_ADDRESSES: u32 = 4097;
 
 impl Scenario {
     /// Routing only, without state.
-    pub const ROUTING: Self =
-        Self { tracking: TrackingMode::No, masquerade: false, filter: Filter::None, queues: Queues::None };
+    pub const ROUTING: Self = Self {
+        tracking: TrackingMode::No,
+        masquerade: false,
+        filter: Filter::None,
+        queues: Queues::None,
+        ipv6: false,
+    };
     /// Connection tracking and masquerade, no filter rules.
     pub const MASQUERADE: Self = Self { tracking: TrackingMode::Yes, masquerade: true, ..Self::ROUTING };
     /// Connection tracking, masquerade and 25 filter rules.
@@ -132,17 +140,24 @@ impl Scenario {
     /// Connection tracking, masquerade and 25 simple queues, of /27 networks, below one parent.
     pub const HTB_25: Self = Self { queues: Queues::Tree { count: 25, prefix_len: 27 }, ..Self::MASQUERADE };
 
+    /// Scenario with flows of IPv6.
+    pub const fn over_ipv6(self) -> Self {
+        Self { ipv6: true, ..self }
+    }
+
     /// A scenario by its name on the command line.
     pub fn by_name(name: &str) -> Result<Self, String> {
         match name {
             "routing" => Ok(Self::ROUTING),
+            "routing-v6" => Ok(Self::ROUTING.over_ipv6()),
             "masquerade-25" => Ok(Self::MASQUERADE_25),
+            "masquerade-25-v6" => Ok(Self::MASQUERADE_25.over_ipv6()),
             "masquerade-10k" => Ok(Self::MASQUERADE_10K),
             "masquerade-25-queue" => Ok(Self::MASQUERADE_25_QUEUE),
             "masquerade-25-queue-100g" => Ok(Self::MASQUERADE_25_QUEUE_100G),
             "htb-25" => Ok(Self::HTB_25),
             _ => Err(format!(
-                "unknown scenario \"{name}\"; there are routing, masquerade-25, masquerade-10k, masquerade-25-queue, masquerade-25-queue-100g and htb-25"
+                "unknown scenario \"{name}\"; there are routing, routing-v6, masquerade-25, masquerade-25-v6, masquerade-10k, masquerade-25-queue, masquerade-25-queue-100g and htb-25"
             )),
         }
     }
@@ -161,7 +176,7 @@ impl Scenario {
         for (interface, name) in config.interfaces.iter_mut().zip(["lan", "wan"]) {
             interface.name = name.to_owned();
         }
-        DataplaneConfig {
+        let mut config = DataplaneConfig {
             tracking: Tracking { enabled: self.tracking, ..Tracking::default() },
             routes: vec![route(21, SOURCES, 12, GENERATOR, LAN), route(22, DESTINATIONS, 15, SINK, WAN)],
             neighbors: vec![neighbor(31, LAN, GENERATOR, generator_mac), neighbor(32, WAN, SINK, sink_mac)],
@@ -170,7 +185,11 @@ impl Scenario {
             queue_types: vec![QueueType::Pfifo { limit: PACKET_LIMIT }],
             simple_queues: self.queues.rows(),
             ..config
+        };
+        if self.ipv6 {
+            dual_stack::add_ipv6(&mut config);
         }
+        config
     }
 }
 

@@ -21,6 +21,7 @@ use tollway_wire::ethernet;
 
 use crate::alloc;
 use crate::clock::Tsc;
+use crate::ipv6_frames::{meant_by, standing_for};
 use crate::packet::{FRAME, lengthen};
 use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, SINK_MAC, Traffic, WAN_PORT_MAC};
@@ -37,6 +38,10 @@ pub const WAN_PORT: u16 = 1;
 const RING: usize = 4;
 /// Time of the engine that passes per batch, ns: 2.5 Mpps.
 const BATCH_NS: u64 = 100_000;
+
+/// Steps of time before flows of IPv6 begin, and the length of one, ns.
+const ADDRESS_STEPS: usize = 30;
+const ADDRESS_STEP_NS: u64 = 50_000_000;
 
 /// The engine's time at the start.
 const START: Now = Now::from_ms(1000);
@@ -61,6 +66,8 @@ pub struct Setup {
     pub vlans: bool,
     /// Timed is also taking the packets out of the batch.
     pub departure: bool,
+    /// Frames are of IPv6: those that stand for the frames of the flows.
+    pub ipv6: bool,
 }
 
 impl Setup {
@@ -77,6 +84,7 @@ impl Setup {
             real_time: false,
             vlans: false,
             departure: false,
+            ipv6: scenario.ipv6,
         }
     }
 
@@ -133,6 +141,7 @@ pub struct TimedEngine {
     now: Now,
     real_time: bool,
     vlans: bool,
+    ipv6: bool,
     departure: bool,
     /// Packets taken out of the batch, while they are timed.
     departed: Vec<Done<PoolFrame>>,
@@ -161,7 +170,7 @@ impl TimedEngine {
         let pools = partitions(&sizes).map_err(|error| format!("frame pool: {error}"))?;
         let mut routers = Vec::with_capacity(setups.len());
         for ((engine, setup), pool) in engines.into_iter().zip(setups).zip(pools) {
-            let mut router = Self {
+            let router = Self {
                 engine,
                 shared: Arc::clone(&shared),
                 snapshot: Arc::clone(&snapshot),
@@ -176,14 +185,23 @@ impl TimedEngine {
                 now: START,
                 real_time: setup.real_time,
                 vlans: setup.vlans,
+                ipv6: setup.ipv6,
                 departure: setup.departure,
                 departed: Vec::with_capacity(2 * BATCH),
                 waiting: (0, 0),
                 allocations: 0,
                 forwarded: (0, 0),
             };
-            router.establish()?;
             routers.push(router);
+        }
+        // Addresses of IPv6 are used when a second has passed without an answer from another station.
+        for _ in 0..if routers.iter().any(|router| router.ipv6) { ADDRESS_STEPS } else { 0 } {
+            for router in &mut routers {
+                router.settle();
+            }
+        }
+        for router in &mut routers {
+            router.establish()?;
         }
         Ok(routers)
     }
@@ -305,6 +323,12 @@ impl TimedEngine {
 
     /// A frame of the pool with this content.
     fn frame(&mut self, content: &[u8; FRAME], port: u16) -> Option<PoolFrame> {
+        if self.ipv6 {
+            let content = standing_for(content);
+            let mut frame = self.pool.take(content.len())?;
+            frame.head_mut().get_mut(..content.len())?.copy_from_slice(&content);
+            return Some(frame);
+        }
         if self.vlans {
             let mut frame = self.pool.take(FRAME + trunk::TAG)?;
             trunk::write(frame.head_mut(), content, port);
@@ -333,6 +357,15 @@ impl TimedEngine {
 
     fn time(&self) -> Now {
         Now(START.0 + self.tsc.elapsed_ns())
+    }
+
+    /// Lets [`ADDRESS_STEP_NS`] pass, and throws away what the router itself sends meanwhile.
+    fn settle(&mut self) {
+        self.now = Now(self.now.0 + ADDRESS_STEP_NS);
+        self.engine.tick(&mut self.batch, &mut self.pool, &self.clock, self.now);
+        for done in self.batch.drain() {
+            self.pool.recycle(done.frame);
+        }
     }
 
     fn pass_time(&mut self) {
@@ -453,13 +486,7 @@ impl TimedEngine {
         left.clear();
         for done in self.batch.drain() {
             if left_by(self.vlans, &done).is_some_and(|out| out != port) {
-                let mut content = [0; FRAME];
-                let head = done.frame.head();
-                let tag = if self.vlans { trunk::TAG } else { 0 };
-                let (addresses, rest) = head.split_at_checked(ethernet::ADDRESSES).unwrap_or((head, &[]));
-                let bytes = addresses.iter().chain(rest.iter().skip(tag));
-                content.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-                left.push(content);
+                left.push(content((self.vlans, self.ipv6), done.frame.head()));
                 self.forwarded.0 += 1;
                 self.forwarded.1 += u64::from(done.fast);
             }
@@ -489,6 +516,19 @@ impl TimedEngine {
         self.pass_time();
         Ok(left)
     }
+}
+
+/// What a frame that left would be without tags, and of IPv4.
+fn content((vlans, ipv6): (bool, bool), head: &[u8]) -> [u8; FRAME] {
+    if ipv6 {
+        return meant_by(head);
+    }
+    let mut content = [0; FRAME];
+    let tag = if vlans { trunk::TAG } else { 0 };
+    let (addresses, rest) = head.split_at_checked(ethernet::ADDRESSES).unwrap_or((head, &[]));
+    let bytes = addresses.iter().chain(rest.iter().skip(tag));
+    content.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    content
 }
 
 /// The port by which a packet left, or in place of which its VLAN is.
