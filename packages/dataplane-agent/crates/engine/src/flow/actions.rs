@@ -94,14 +94,6 @@ impl FlowActions {
         self.actions.get(id.wrapping_sub(self.first) as usize)
     }
 
-    /// Prefetches an action.
-    #[inline]
-    pub fn prefetch(&self, id: ActionId) {
-        if let Some(action) = self.get(id) {
-            tollway_prefetch::fetch(action);
-        }
-    }
-
     /// The routing mark of the packets with an action; 0 for none, and for an action that is not known.
     pub fn routing_mark(&self, id: ActionId) -> Mark {
         self.marks.get(id.wrapping_sub(self.first) as usize).copied().unwrap_or(0)
@@ -131,13 +123,6 @@ impl FlowActions {
         self.marks.push(mark);
         self.numbers.insert(key, id);
         Some(id)
-    }
-
-    /// Whether the actions take more memory than they can expect to have in the first-level cache, so that prefetching
-    /// them pays.
-    #[inline]
-    pub fn exceed_cache(&self) -> bool {
-        self.actions.len() > 1024
     }
 
     /// Whether there is no room for as many actions as a batch may need, so that another epoch has to begin.

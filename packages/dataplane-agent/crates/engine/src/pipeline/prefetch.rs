@@ -10,6 +10,3 @@ pub(crate) const TOGETHER: usize = 8;
 /// Number of packets ahead at which the hash bucket of a packet is prefetched. It has to be in the cache when the
 /// packet is looked up.
 pub(crate) const PREFETCH_DISTANCE: usize = 4 * TOGETHER;
-/// Number of packets ahead at which a packet is looked up: its entry has to be in the cache [`TOGETHER`] packets before its
-/// turn, when its flow action is prefetched.
-pub(crate) const LOOKUP_DISTANCE: usize = 2 * TOGETHER;

@@ -23,7 +23,7 @@ use crate::packet::{Hook, MAX_HANDOVERS, Meta, Packet, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::header_changes::set_dscp;
 use crate::pipeline::out_of_order::{count_out_of_order, note_order};
-use crate::pipeline::prefetch::{LOOKUP_DISTANCE, PREFETCH_DISTANCE, TOGETHER};
+use crate::pipeline::prefetch::{PREFETCH_DISTANCE, TOGETHER};
 use crate::pipeline::revalidate::revalidate;
 use crate::pipeline::rules::evaluate_filter;
 use crate::pipeline::slow_path::{Pass, reject};
@@ -90,20 +90,6 @@ fn look_up<F>(state: &WorkerState<F>, packet: &mut Packet<F>) {
     }
 }
 
-/// Prefetches the flow actions of the next [`TOGETHER`] packets of this pass, starting at index `from`, which have been
-/// looked up.
-#[inline(never)]
-fn prefetch_actions<F>(state: &WorkerState<F>, batch: &Batch<F>, from: usize) {
-    let some = from.min(batch.end)..batch.end.min(from + TOGETHER);
-    for packet in batch.packets.get(some).unwrap_or_default() {
-        if packet.meta.verdict == Verdict::Continue
-            && let Some(cached) = state.table.installed(packet.meta.entry)
-        {
-            state.actions.prefetch(cached.action);
-        }
-    }
-}
-
 /// Whether a packet may change the TCP state of its connection, judged by its flags.
 #[inline]
 fn changes_state(meta: &Meta) -> bool {
@@ -124,17 +110,13 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
     let (first, end) = (batch.first, batch.end);
     let mut entered = 0;
     look_up_some(state, batch, first);
-    look_up_some(state, batch, first + TOGETHER);
     for index in first..end {
         if (index - first).is_multiple_of(TOGETHER) {
             let ahead = index + PREFETCH_DISTANCE;
             for later in batch.packets.get(ahead.min(end)..end.min(ahead + TOGETHER)).unwrap_or_default() {
                 state.table.prefetch_bucket(later.meta.hash);
             }
-            look_up_some(state, batch, index + LOOKUP_DISTANCE);
-            if state.actions.exceed_cache() {
-                prefetch_actions(state, batch, index + TOGETHER);
-            }
+            look_up_some(state, batch, index + TOGETHER);
         }
         let Some(packet) = batch.packets.get_mut(index) else { break };
         let meta = &mut packet.meta;
