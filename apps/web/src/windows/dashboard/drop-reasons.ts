@@ -37,6 +37,7 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   blackhole: ['policy', ROUTES],
   'unreachable-route': ['policy', ROUTES],
   'prohibit-route': ['policy', ROUTES],
+  'routing-rule': ['policy', '/routing/rule'],
   'reverse-path': ['policy', SETTINGS],
   'icmp-rate-limited': ['policy', SETTINGS],
   'source-route-failed': ['noise', ROUTES],

@@ -108,7 +108,7 @@ fn mangled(mut config: RouterConfig, random: &mut Random) -> RouterConfig {
         let (mark, passthrough) = (random.below(3) as u32, random.one_in(2));
         let negate = random.one_in(3);
         let asking = rule();
-        let asking = match random.below(12) {
+        let asking = match random.below(13) {
             0 => asking.src(HOSTS[0]),
             1 => asking.dst_port(81),
             2 => asking.protocol(17),
@@ -118,6 +118,7 @@ fn mangled(mut config: RouterConfig, random: &mut Random) -> RouterConfig {
             8 => asking.matcher(Matcher::Dscp { dscp: [0, 10, 46][random.below(3) as usize], negate }),
             9 => asking.protocol(6).tcp_flags(tcp_flag::SYN, 0),
             10 => asking.matcher(Matcher::ConnectionBytes { from: 2_000, to: 0 }),
+            11 => asking.matcher(Matcher::RoutingMark { mark: random.below(3) as u32, negate }),
             _ => asking,
         };
         let action = match random.below(16) {

@@ -1,19 +1,20 @@
 //! Routing tables, the rules that choose between them, and routing marks.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tollway_config::dataplane::{
-    Action, DataplaneConfig, Mark, Matcher, RouteTarget, RoutingAction, RoutingRule, RpFilter, TableNumber,
-    TrackingMode,
+    Action, DataplaneConfig, Mark, Matcher, Prefix, Route, RouteTarget, RoutingAction, RoutingRule,
+    RoutingTable, RpFilter, TableNumber, TrackingMode,
 };
 use tollway_config::protocol::PacketDescription;
 use tollway_engine::packet::slow_reason::SlowReason;
 use tollway_engine::packet::verdict::DropReason;
+use tollway_engine::snapshot::Snapshot;
 use tollway_testkit::config::{RouterConfig, rule};
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
-use tollway_testkit::router::{Output, Router, To};
+use tollway_testkit::router::{Output, Router, To, port_facts};
 use tollway_testkit::routing::{lookup, network, routing_rule, table_mark, table_row};
 use tollway_testkit::{Counter, Ipv6Builder, seeds};
 
@@ -296,7 +297,7 @@ fn gateways_are_found_in_the_table_that_is_named() {
         .route_in(2, "100.64.0.0/10", "192.0.2.1")
         .routing_rule(routing_rule(lookup(2)))
         .with(|config| {
-            let lead = |route: &mut tollway_config::dataplane::Route| route.options.scope = 10;
+            let lead = |route: &mut Route| route.options.scope = 10;
             config.routes.iter_mut().filter(|route| route.prefix_len == 24).for_each(lead);
         });
     let mut router = start(config, 1);
@@ -388,7 +389,7 @@ fn reference_table(config: &DataplaneConfig, table: TableNumber, dst: u32, longe
 
 /// What the rules say of a packet, by the configuration alone.
 fn reference(config: &DataplaneConfig, (src, dst): (u32, u32), mark: Mark, interface: u32) -> Option<To> {
-    let inside = |network: Option<tollway_config::dataplane::Prefix>, address: u32| {
+    let inside = |network: Option<Prefix>, address: u32| {
         network.is_none_or(|network| match network.address {
             IpAddr::V4(v4) => {
                 (v4.to_bits() ^ address).checked_shr(32 - u32::from(network.prefix_len)).unwrap_or(0) == 0
@@ -437,10 +438,21 @@ fn random_rule(random: &mut Random, row: u32) -> RoutingRule {
     let some = |random: &mut Random, of: &[&str]| {
         random.one_in(2).then(|| network(of[random.below(of.len() as u64) as usize])).flatten()
     };
+    let (source, destination) = (
+        some(random, &["10.1.0.2/32", "10.1.0.0/24", "10.2.0.0/24"]),
+        some(random, &["203.0.113.0/24", "203.0.112.0/22", "10.0.0.0/8"]),
+    );
+    // The lengths of the families differ.
+    let action = match action {
+        RoutingAction::Lookup { table, only, min_prefix } if source.or(destination).is_none() => {
+            RoutingAction::Lookup { table, only, min_prefix: min_prefix.map(|_| 0) }
+        }
+        action => action,
+    };
     RoutingRule {
         row,
-        source: some(random, &["10.1.0.2/32", "10.1.0.0/24", "10.2.0.0/24"]),
-        destination: some(random, &["203.0.113.0/24", "203.0.112.0/22", "10.0.0.0/8"]),
+        source,
+        destination,
         routing_mark: random.one_in(4).then(|| table_mark(1 + random.below(2) as TableNumber)),
         interface: random.one_in(4).then(|| 1 + random.below(2) as u32),
         action,
@@ -459,7 +471,7 @@ fn random_routes(random: &mut Random, config: &mut DataplaneConfig) {
         let net = 3 + random.below(3);
         let address = format!("10.{net}.0.2").parse().unwrap();
         route.target = RouteTarget::Gateway { address, interface: None };
-        let same = |known: &tollway_config::dataplane::Route| {
+        let same = |known: &Route| {
             (known.destination, known.prefix_len, known.options.table)
                 == (route.destination, route.prefix_len, route.options.table)
         };
@@ -487,53 +499,135 @@ fn random_routes(random: &mut Random, config: &mut DataplaneConfig) {
     }
 }
 
+/// An address of IPv6 for each of IPv4.
+fn six(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(v4) => Ipv6Addr::from_bits(0x2001_0db8_00ff << 80 | u128::from(v4.to_bits())).into(),
+        IpAddr::V6(v6) => v6.into(),
+    }
+}
+
+fn six_text(address: &str) -> String {
+    six(address.parse().expect("an address")).to_string()
+}
+
+/// Default routes stay such.
+const fn six_len(len: u8) -> u8 {
+    if len == 0 { 0 } else { 96 + len }
+}
+
+/// The same rule for IPv6; `None` for a rule that is for both families.
+fn six_rule(rule: &RoutingRule) -> Option<RoutingRule> {
+    let six = |network: Option<Prefix>| {
+        network.map(|Prefix { address, prefix_len }| Prefix {
+            address: six(address),
+            prefix_len: six_len(prefix_len),
+        })
+    };
+    let (source, destination) = (six(rule.source), six(rule.destination));
+    source.or(destination)?;
+    let action = match rule.action {
+        RoutingAction::Lookup { table, only, min_prefix } => {
+            RoutingAction::Lookup { table, only, min_prefix: min_prefix.map(six_len) }
+        }
+        other => other,
+    };
+    Some(RoutingRule { row: rule.row + 50, source, destination, action, ..rule.clone() })
+}
+
+/// Routes of IPv6 as those of IPv4 are.
+fn six_routes(config: &mut DataplaneConfig) {
+    config.routes.retain(|route| route.destination.is_ipv4());
+    let twin = |route: &Route| {
+        let mut route = route.clone();
+        route.row += 1_000;
+        (route.destination, route.prefix_len) = (six(route.destination), six_len(route.prefix_len));
+        if let RouteTarget::Gateway { address, .. } = &mut route.target {
+            *address = six(*address);
+        }
+        route
+    };
+    let twins: Vec<Route> = config.routes.iter().map(twin).collect();
+    config.routes.extend(twins);
+}
+
+/// [`base`] with addresses, routes and marks of IPv6 as those of IPv4 are: packets of client 3 have the mark of table 2.
+fn twin_base() -> RouterConfig {
+    let mut config = base();
+    for net in 1..=5 {
+        config = config.address(net, &format!("{}/120", six_text(&format!("10.{net}.0.1"))));
+    }
+    let of_client = |address: &str| mark(rule().src(address).passthrough().0, 2);
+    config
+        .mangle("prerouting", of_client("10.1.0.3"))
+        .ipv6_mangle("prerouting", of_client(&six_text("10.1.0.3")))
+        .with(six_routes)
+}
+
+fn twin_hosts(mut router: Router) -> Router {
+    for port in 0..5 {
+        let host = |last: u8| six_text(&format!("10.{}.0.{last}", port + 1));
+        router = router.hosts6(port, &[&host(2), &host(3)]);
+    }
+    router.advance_ms(1_100);
+    for port in 0..5 {
+        let [own, two, three] = [1, 2, 3].map(|last| six_text(&format!("10.{}.0.{last}", port + 1)));
+        for other in [two, three] {
+            router.send_local(&Ipv6Builder::new(&own, &other).udp(9, 9).build_l3());
+        }
+    }
+    router.advance_ms(1_000);
+    router
+}
+
 #[test]
 fn the_flow_cache_sends_packets_where_rules_marks_and_tables_say() {
     for seed in seeds(12) {
         let random = &mut Random::new(seed);
-        let mark_of = |client: u8| if client == 3 { table_mark(2) } else { 0 };
-        let third = rule().src("10.1.0.3/32");
-        let config = base().mangle("prerouting", {
-            let (matchers, ..) = third.passthrough();
-            mark(matchers, 2)
-        });
-        let slow = config.clone().with(|config| config.settings.allow_fast_path = false);
-        let mut routers = [start(config.clone(), 1), start(config, 3), start(slow, 1)];
-        let mut fast = 0;
+        let slow = || twin_base().with(|config| config.settings.allow_fast_path = false);
+        let mut routers = [start(twin_base(), 1), start(twin_base(), 3), start(slow(), 1)].map(twin_hosts);
+        let mut fast = [0; 2];
         for _ in 0..12 {
-            let (rules, seed) = (random.below(5) as u32, random.bits());
-            let keeps = random.one_in(2);
+            let (rules, seed, keeps) = (random.below(5) as u32, random.bits(), random.one_in(2));
             for router in &mut routers {
                 router.reconfigure(|config| {
                     let random = &mut Random::new(seed);
                     if !keeps {
-                        config.routing_rules = (0..rules).map(|at| random_rule(random, 800 + at)).collect();
+                        let rules = (0..rules).map(|at| random_rule(random, 800 + at));
+                        config.routing_rules =
+                            rules.flat_map(|rule| [Some(rule.clone()), six_rule(&rule)]).flatten().collect();
                     }
                     random_routes(random, config);
+                    six_routes(config);
                 });
             }
             for _ in 0..60 {
                 let port = random.below(2) as u16;
                 let client = 2 + random.below(2) as u8;
                 let dst = DESTINATIONS[random.below(4) as usize];
+                let flow = random.below(4) as u16 + 1;
                 if (port, dst) == (1, DESTINATIONS[3]) {
                     continue;
                 }
                 let src = format!("10.{}.0.{client}", port + 1);
-                let packet = PacketBuilder::ipv4(&src, dst).udp(random.below(4) as u16 + 1, 53);
-                let mark = if port == 0 { mark_of(client) } else { 0 };
-                let bits = |text: &str| text.parse::<std::net::Ipv4Addr>().unwrap().to_bits();
+                let mark = if (port, client) == (0, 3) { table_mark(2) } else { 0 };
+                let bits = |text: &str| text.parse::<Ipv4Addr>().expect("an address").to_bits();
                 let wanted =
                     reference(routers[0].config(), (bits(&src), bits(dst)), mark, u32::from(port) + 1);
                 for (at, router) in routers.iter_mut().enumerate() {
-                    let out = router.send(port, &packet);
-                    fast += usize::from(at == 0 && out.iter().any(|output| output.fast));
-                    let rules = &router.config().routing_rules;
-                    assert_eq!(way(&out), wanted, "seed {seed}, router {at}, {src} to {dst}: {rules:?}");
+                    let four = router.send(port, &PacketBuilder::ipv4(&src, dst).udp(flow, 53));
+                    let six = Ipv6Builder::new(&six_text(&src), &six_text(dst)).udp(flow, 53);
+                    let six = router.send6(port, &six);
+                    for (family, out) in [four, six].iter().enumerate() {
+                        fast[family] += usize::from(at == 0 && out.iter().any(|output| output.fast));
+                        let rules = &router.config().routing_rules;
+                        let what = format!("seed {seed}, router {at}, family {family}, {src} to {dst}");
+                        assert_eq!(way(out), wanted, "{what}: {rules:?}");
+                    }
                 }
             }
         }
-        assert!(fast > 50, "seed {seed}: {fast}");
+        assert!(fast.iter().all(|fast| *fast > 50), "seed {seed}: {fast:?}");
     }
 }
 
@@ -559,4 +653,42 @@ fn numbers_of_tables_may_change_while_flows_go_on() {
         seen.insert(way(&router.send(0, &udp(3, "203.0.113.9", 1))), ());
     }
     assert_eq!(seen.into_keys().collect::<Vec<_>>(), [TWO]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_its_row() {
+    let error = |change: &dyn Fn(&mut DataplaneConfig)| {
+        let mut config = base().routing_rule(routing_rule(lookup(1))).config;
+        change(&mut config);
+        let error = Snapshot::build(&config, &port_facts(5), 1, 1).expect_err("an impossible configuration");
+        (error.row, error.message)
+    };
+    let of_rule = |change: &dyn Fn(&mut RoutingRule)| error(&|config| change(&mut config.routing_rules[0]));
+    let (row, message) = of_rule(&|rule| rule.action = lookup(3));
+    assert_eq!((row, message.as_str()), (Some(800), "table: there is no table of number 3"));
+    assert_eq!(of_rule(&|rule| rule.interface = Some(77)).0, Some(800));
+    let mixed = of_rule(&|rule| (rule.source, rule.destination) = (network("10.0.0.0/8"), network("::/0")));
+    assert!(mixed.1.contains("different families"), "{mixed:?}");
+    assert_eq!(of_rule(&|rule| rule.source = network("10.0.0.0/33")).0, Some(800));
+    let (row, message) = error(&|config| config.routes[0].options.table = 3);
+    assert_eq!(row, Some(200));
+    assert!(message.contains("routing-table"), "{message}");
+    let (row, message) = error(&|config| {
+        let table = config.routing_tables[0].clone();
+        config.routing_tables =
+            (0..4_097).map(|at| RoutingTable { row: 10_000 + at, ..table.clone() }).collect();
+    });
+    assert_eq!((row, message.as_str()), (Some(14_096), "at most 4096 routing tables are possible"));
+}
+
+#[test]
+fn many_tables_that_are_not_used_cost_no_memory() {
+    let config = base().with(|config| {
+        let table = config.routing_tables[0].clone();
+        let more =
+            (0..4_000).map(|at| RoutingTable { row: 10_000 + at, mark: 100_000 + at, ..table.clone() });
+        config.routing_tables.extend(more);
+    });
+    let snapshot = Snapshot::build(&config.config, &port_facts(5), 1, 1).expect("a possible configuration");
+    assert_eq!(snapshot.tables().iter().map(|(number, _)| number).collect::<Vec<_>>(), [1, 2]);
 }

@@ -279,6 +279,9 @@ const ADDED_MATCHERS: u8 = 13 * 18;
 
 fn added_matcher(kind: u8, negate: bool, bytes: &mut Unstructured<'_>) -> Result<Matcher> {
     let range = |from: [u8; 4], to: [u8; 4]| AddressRange { from: from.into(), to: to.into() };
+    if kind >= ADDED_MATCHERS + 20 {
+        return Ok(Matcher::RoutingMark { mark: bytes.int_in_range(0..=3)?, negate });
+    }
     Ok(match (kind - ADDED_MATCHERS) % 5 {
         0 => Matcher::SrcAddress { range: range([192, 168, 88, 10], [192, 168, 88, 11]), negate },
         1 => Matcher::DstAddress { range: range([203, 0, 113, 0], [203, 0, 113, 5]), negate },

@@ -192,13 +192,13 @@ stages! {
         [];
     DstNat dst_nat SlowPath Networking "Translates the destination; the rules are evaluated for a connection's first packet."
         [IcmpRedirect NatExhausted NatNoAddress];
-    Route route SlowPath Networking "Decides between the router itself, an interface and a next hop, or nothing."
+    Route route SlowPath Networking "Chooses the routing table; decides between the router itself, an interface and a next hop, or nothing."
         [BadIpOptions SourceRouteFailed MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole
          UnreachableRoute ProhibitRoute NoRoute RoutingRule OutInterfaceDown ReversePath BeyondScope];
     Ttl ttl SlowPath Networking "Ends packets whose time to live runs out, or that are too long and must not be fragmented."
         [TtlExceeded FragmentationNeeded];
-    Mangle mangle SlowPath Firewall "Evaluates the rules of mangle's chain input, forward or output."
-        [ForwardingOff Blackhole UnreachableRoute ProhibitRoute NoRoute RoutingRule OutInterfaceDown BeyondScope];
+    Mangle mangle SlowPath Firewall "Evaluates the rules of mangle's chain input, forward or output; routes by a mark that output sets."
+        [Blackhole UnreachableRoute ProhibitRoute NoRoute RoutingRule OutInterfaceDown];
     Filter filter SlowPath Firewall "Evaluates the rules of the chain input, forward or output."
         [FilterDrop FilterReject];
     ManglePost mangle_post SlowPath Firewall "Evaluates the rules of mangle's chain postrouting."

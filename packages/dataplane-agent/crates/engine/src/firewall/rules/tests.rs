@@ -419,6 +419,7 @@ pub(super) fn matchers() -> impl Strategy<Value = Matcher> {
             .prop_map(|(srcnat, dstnat, negate)| Matcher::ConnectionNatState { srcnat, dstnat, negate }),
         (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::PacketMark { mark, negate }),
         (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::ConnectionMark { mark, negate }),
+        (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::RoutingMark { mark, negate }),
         (0u8..3, any::<bool>()).prop_map(|(dscp, negate)| Matcher::Dscp { dscp, negate }),
         (0u8..3, 0u8..2, any::<bool>()).prop_map(|(from, more, negate)| Matcher::HopLimit {
             from,
@@ -495,7 +496,7 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
             zone: 0,
         },
     );
-    let marks = (0u32..3, 0u32..3, 0u8..3, proptest::bool::weighted(0.1));
+    let marks = (0u32..3, (0u32..3, 0u32..3), 0u8..3, proptest::bool::weighted(0.1));
     (
         interface(),
         interface(),
@@ -509,8 +510,8 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
     )
         .prop_map(
             |(in_interface, out_interface, tuple, tcp_flags, icmp, state, srcnat, dstnat, marks)| {
-                let ((icmp_type, icmp_code), (mark, connection_mark, dscp, no_transport_header)) =
-                    (icmp, marks);
+                let (icmp_type, icmp_code) = icmp;
+                let (mark, (connection_mark, routing_mark), dscp, no_transport_header) = marks;
                 PacketView {
                     in_interface,
                     out_interface,
@@ -524,6 +525,7 @@ pub(super) fn views() -> impl Strategy<Value = PacketView> {
                     dstnat,
                     mark,
                     connection_mark,
+                    routing_mark,
                     dscp,
                     hop_limit: icmp_code,
                     ..PacketView::default()

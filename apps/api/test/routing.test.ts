@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Row } from '../src/snapshot/snapshot.js';
+import { loopOf } from '../src/view/route-hints.js';
+import { Router } from './router.js';
+
+const TABLE = '/routing/table';
+const RULE = '/routing/rule';
+const ROUTE = '/ip/route';
+const MANGLE = '/ip/firewall/mangle';
+
+let router: Router;
+beforeEach(async () => {
+  router = await Router.start();
+});
+afterEach(() => router.close());
+
+async function add(menu: string, body: Record<string, string>): Promise<string> {
+  const answer = await router.rest('PUT', menu, body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  return answer.id;
+}
+
+async function refused(method: string, path: string, body?: Record<string, string>): Promise<string> {
+  const answer = await router.rest(method, path, body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(400);
+  return answer.error.detail ?? '';
+}
+
+const marking = (table: string) => ({ chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': table });
+
+describe('routing tables', () => {
+  it('exist beside main, which is always there', async () => {
+    const id = await add(TABLE, { name: 'isp2', fib: '' });
+    const rows = (await router.rest('GET', TABLE)).rows;
+    expect(rows.map(({ name, dynamic, fib }) => ({ name, dynamic, fib }))).toEqual([
+      { name: 'main', dynamic: 'true', fib: 'true' },
+      { name: 'isp2', dynamic: 'false', fib: 'true' },
+    ]);
+    expect(router.peer?.active?.['routing-tables']).toMatchObject([
+      { row: Number.parseInt(id.slice(1), 16), fib: true },
+    ]);
+    expect(await refused('PUT', TABLE, { name: 'isp2' })).toContain('already have routing table with such name: isp2');
+    expect(await refused('PUT', TABLE, { name: 'main' })).toContain('already have routing table with such name: main');
+    expect(await refused('PUT', TABLE, { name: 'a@b' })).toContain('without a comma, @ or %');
+    const main = rows.find(({ name }) => name === 'main')?.['.id'];
+    expect((await router.rest('DELETE', `${TABLE}/${main}`)).status).toBe(400);
+  });
+
+  it('are not removed while something names them, and are renamed everywhere', async () => {
+    const table = await add(TABLE, { name: 'isp2', fib: '' });
+    const remove = () => refused('DELETE', `${TABLE}/${table}`);
+    const users: [menu: string, body: Record<string, string>, property: string, after: string][] = [
+      [ROUTE, { gateway: '10.0.0.2', 'routing-table': 'isp2' }, 'routing-table', 'second'],
+      [ROUTE, { 'dst-address': '10.9.0.0/16', gateway: '10.0.0.2@isp2,ether1' }, 'gateway', '10.0.0.2@second,ether1'],
+      ['/ipv6/route', { gateway: '2001:db8::2', 'routing-table': 'isp2' }, 'routing-table', 'second'],
+      [RULE, { table: 'isp2' }, 'table', 'second'],
+      [RULE, { 'routing-mark': 'isp2', action: 'drop' }, 'routing-mark', 'second'],
+      [MANGLE, marking('isp2'), 'new-routing-mark', 'second'],
+      ['/ipv6/firewall/mangle', { ...marking('main'), 'routing-mark': '!isp2' }, 'routing-mark', '!second'],
+    ];
+    for (const [menu, body, property, after] of users) {
+      const id = await add(menu, body);
+      expect(await remove(), menu).toContain(`routing table isp2 is in use by ${menu}`);
+      await router.rest('PATCH', `${TABLE}/${table}`, { name: 'second' });
+      expect((await router.rest('GET', `${menu}/${id}`)).item?.[property], menu).toBe(after);
+      await router.rest('PATCH', `${TABLE}/${table}`, { name: 'isp2' });
+      await router.rest('DELETE', `${menu}/${id}`);
+    }
+    expect((await router.rest('DELETE', `${TABLE}/${table}`)).status).toBe(204);
+  });
+
+  it('that do not exist are refused by name', async () => {
+    const cases: [menu: string, body: Record<string, string>, property: string][] = [
+      [ROUTE, { gateway: '10.0.0.2', 'routing-table': 'nowhere' }, 'routing-table'],
+      [ROUTE, { gateway: '10.0.0.2@nowhere' }, 'gateway'],
+      ['/ipv6/route', { gateway: '2001:db8::2@nowhere' }, 'gateway'],
+      [RULE, { table: 'nowhere' }, 'table'],
+      [RULE, { 'routing-mark': 'nowhere', action: 'drop' }, 'routing-mark'],
+      [MANGLE, marking('nowhere'), 'new-routing-mark'],
+      ['/ip/firewall/filter', { chain: 'forward', 'routing-mark': 'nowhere' }, 'routing-mark'],
+    ];
+    for (const [menu, body, property] of cases) {
+      const detail = await refused('PUT', menu, body);
+      expect(detail, menu).toContain(property);
+      expect(detail, menu).toContain('nowhere');
+    }
+  });
+
+  it('disabled ones leave out what names them, with the reason', async () => {
+    const table = await add(TABLE, { name: 'isp2', fib: '' });
+    const rule = await add(RULE, { table: 'isp2' });
+    const marked = await add(MANGLE, marking('isp2'));
+    expect(router.peer?.active?.['routing-rules']).toHaveLength(1);
+    await router.rest('PATCH', `${TABLE}/${table}`, { disabled: 'true' });
+    expect(router.peer?.active?.['routing-rules']).toEqual([]);
+    const { item } = await router.rest('GET', `${RULE}/${rule}`);
+    expect(item).toMatchObject({ inactive: 'true', hint: 'table: there is no enabled routing table isp2' });
+    expect((await router.rest('GET', `${MANGLE}/${marked}`)).item).toMatchObject({ invalid: 'true' });
+    await router.rest('PATCH', `${TABLE}/${table}`, { disabled: 'false' });
+    expect(router.peer?.active?.['routing-rules']).toHaveLength(1);
+    expect((await router.rest('GET', `${MANGLE}/${marked}`)).item?.invalid).not.toBe('true');
+  });
+});
+
+describe('routing rules', () => {
+  it('are ordered, and need what their action needs', async () => {
+    await add(TABLE, { name: 'isp2', fib: '' });
+    const first = await add(RULE, { 'src-address': '192.168.88.0/24', table: 'isp2', 'min-prefix': '0' });
+    const second = await add(RULE, { 'dst-address': '2001:db8::/32', action: 'unreachable' });
+    const order = () => router.peer?.active?.['routing-rules']?.map(({ row }) => `*${row.toString(16).toUpperCase()}`);
+    expect(order()).toEqual([first, second]);
+    await router.rest('POST', `${RULE}/move`, { numbers: second, destination: first });
+    expect(order()).toEqual([second, first]);
+
+    expect(await refused('PUT', RULE, { 'src-address': '10.0.0.0/8' })).toContain(
+      'table is required for action lookup',
+    );
+    expect(await refused('PUT', RULE, { action: 'drop', 'src-address': '10.0.0.1/8' })).toContain('host bits');
+    const mixed = { action: 'drop', 'src-address': '10.0.0.0/8', 'dst-address': '2001:db8::/32' };
+    expect(await refused('PUT', RULE, mixed)).toContain('not of the family of src-address');
+    expect(await refused('PUT', RULE, { table: 'isp2', 'min-prefix': '128' })).toContain('min-prefix');
+    const all = { table: 'isp2', 'src-address': '10.0.0.0/8', 'min-prefix': '32' };
+    expect(await refused('PUT', RULE, all)).toContain('all routes of IPv4 would be passed over');
+    expect(await refused('PUT', RULE, { table: 'isp2', interface: 'ether99' })).toContain('interface');
+  });
+});
+
+describe('routes of tables', () => {
+  const row = (id: number, values: Record<string, string>): Row => ({ id, values, disabled: false, comment: '' });
+  const rows = [
+    row(1, { 'dst-address': '10.77.0.0/16', gateway: '10.88.0.1@isp2', scope: '10' }),
+    row(2, { 'dst-address': '10.88.0.0/16', gateway: '10.77.0.1@main', scope: '10', 'routing-table': 'isp2' }),
+    row(3, { 'dst-address': '10.99.0.0/16', gateway: '10.88.0.1', scope: '10' }),
+  ];
+
+  it('that need each other across tables say so', () => {
+    expect(loopOf(rows[0], rows, 'ip')).toBe(
+      'recursion loop: the gateway is looked up by the route itself, through 10.88.0.0/16',
+    );
+    expect(loopOf(rows[1], rows, 'ip')).toContain('recursion loop');
+    // A gateway is not looked up in a table that the route is not in.
+    expect(loopOf(rows[2], rows, 'ip')).toBeUndefined();
+  });
+});
