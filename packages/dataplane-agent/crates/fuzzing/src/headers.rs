@@ -69,7 +69,7 @@ fn transport(protocol: u8, data: &[u8]) {
         }
         ipv6::ICMPV6 => {
             if let Ok(message) = icmpv6::Packet::new_checked(data) {
-                let _ = (message.verify_checksum(1, 2), message.payload());
+                let _ = (message.verify_checksum_between(1, 2), message.payload());
             }
             if let Ok(message) = ndp::parse(data) {
                 discovery(message);

@@ -1,9 +1,8 @@
 //! ICMP for IPv4 (RFC 792, RFC 1191 for the next-hop MTU).
 
-use crate::{Error, checksum, field};
+pub use crate::icmp_message::{HEADER, Message as Packet};
+use crate::{checksum, field};
 
-/// Length of the header, bytes; an error's quoted packet follows it.
-pub const HEADER: usize = 8;
 /// Echo reply.
 pub const ECHO_REPLY: u8 = 0;
 /// Destination unreachable.
@@ -56,67 +55,19 @@ pub const fn is_answer(icmp_type: u8) -> bool {
     matches!(icmp_type, ECHO_REPLY | TIMESTAMP_REPLY | INFO_REPLY | MASK_REPLY)
 }
 
-/// View of an ICMP message.
-#[derive(Debug, Clone, Copy)]
-pub struct Packet<T>(T);
-
 impl<T: AsRef<[u8]>> Packet<T> {
-    /// Checks that the header is there.
-    pub fn new_checked(bytes: T) -> Result<Self, Error> {
-        if bytes.as_ref().len() < HEADER { Err(Error::Truncated) } else { Ok(Self(bytes)) }
-    }
-    /// Type.
-    pub fn icmp_type(&self) -> u8 {
-        field::get8(self.0.as_ref(), 0)
-    }
-    /// Code.
-    pub fn code(&self) -> u8 {
-        field::get8(self.0.as_ref(), 1)
-    }
-    /// Checksum.
-    pub fn checksum(&self) -> u16 {
-        field::get16(self.0.as_ref(), 2)
-    }
-    /// Identifier of a query or answer.
-    pub fn ident(&self) -> u16 {
-        field::get16(self.0.as_ref(), 4)
-    }
-    /// Sequence number of a query or answer; next-hop MTU of "fragmentation needed".
-    pub fn sequence(&self) -> u16 {
-        field::get16(self.0.as_ref(), 6)
-    }
-    /// Gateway address of a redirect.
-    pub fn gateway(&self) -> u32 {
-        field::get32(self.0.as_ref(), 4)
-    }
-    /// The bytes after the header: of an error, the quoted packet.
-    pub fn payload(&self) -> &[u8] {
-        self.0.as_ref().get(HEADER..).unwrap_or_default()
-    }
-    /// Whether the checksum over all bytes of the view is right.
+    /// Whether the checksum of a message of ICMP is right, over all bytes of the view.
     pub fn verify_checksum(&self) -> bool {
-        checksum::sum(self.0.as_ref()) == 0xffff
+        checksum::sum(self.bytes()) == 0xffff
     }
 }
 
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Packet<T> {
-    /// Sets the type; the checksum is not adjusted.
-    pub fn set_icmp_type(&mut self, icmp_type: u8) {
-        field::put(self.0.as_mut(), 0, &[icmp_type]);
-    }
-    /// Sets the checksum.
-    pub fn set_checksum(&mut self, sum: u16) {
-        field::put(self.0.as_mut(), 2, &sum.to_be_bytes());
-    }
-    /// Computes the checksum over all bytes of the view and sets it.
+    /// Computes the checksum of a message of ICMP over all bytes of the view and sets it.
     pub fn fill_checksum(&mut self) {
         self.set_checksum(0);
-        let sum = checksum::checksum(self.0.as_ref());
+        let sum = checksum::checksum(self.bytes());
         self.set_checksum(sum);
-    }
-    /// The bytes after the header, writable.
-    pub fn payload_mut(&mut self) -> &mut [u8] {
-        self.0.as_mut().get_mut(HEADER..).unwrap_or_default()
     }
 }
 

@@ -1,9 +1,8 @@
 //! ICMPv6 (RFC 4443). Messages of neighbour discovery are in [`ndp`](crate::ndp).
 
-use crate::{Error, checksum, field, ipv6};
+pub use crate::icmp_message::{CHECKSUM, HEADER, Message as Packet};
+use crate::{checksum, field, ipv6};
 
-/// Length of the header, bytes; an error's quoted packet follows it.
-pub const HEADER: usize = 8;
 /// Destination unreachable.
 pub const UNREACHABLE: u8 = 1;
 /// Packet too big.
@@ -32,9 +31,6 @@ pub const NEIGHBOR_ADVERTISEMENT: u8 = 136;
 pub const REDIRECT: u8 = 137;
 /// Multicast listener report of version 2 (RFC 3810).
 pub const LISTENER_REPORT_V2: u8 = 143;
-
-/// Offset of the checksum in a message.
-pub const CHECKSUM: usize = 2;
 
 /// Codes of [`UNREACHABLE`].
 pub mod unreachable {
@@ -76,46 +72,10 @@ pub const fn is_of_link(icmp_type: u8) -> bool {
     is_discovery(icmp_type) || matches!(icmp_type, LISTENER_QUERY..=LISTENER_DONE | LISTENER_REPORT_V2)
 }
 
-/// View of an ICMPv6 message.
-#[derive(Debug, Clone, Copy)]
-pub struct Packet<T>(T);
-
 impl<T: AsRef<[u8]>> Packet<T> {
-    /// Checks that the header is there.
-    pub fn new_checked(bytes: T) -> Result<Self, Error> {
-        if bytes.as_ref().len() < HEADER { Err(Error::Truncated) } else { Ok(Self(bytes)) }
-    }
-    /// Type.
-    pub fn icmp_type(&self) -> u8 {
-        field::get8(self.0.as_ref(), 0)
-    }
-    /// Code.
-    pub fn code(&self) -> u8 {
-        field::get8(self.0.as_ref(), 1)
-    }
-    /// Checksum.
-    pub fn checksum(&self) -> u16 {
-        field::get16(self.0.as_ref(), 2)
-    }
-    /// Identifier of an echo request or reply.
-    pub fn ident(&self) -> u16 {
-        field::get16(self.0.as_ref(), 4)
-    }
-    /// Sequence number of an echo request or reply.
-    pub fn sequence(&self) -> u16 {
-        field::get16(self.0.as_ref(), 6)
-    }
-    /// MTU of "packet too big", pointer of a parameter problem.
-    pub fn parameter(&self) -> u32 {
-        field::get32(self.0.as_ref(), 4)
-    }
-    /// The bytes after the header: of an error, the quoted packet.
-    pub fn payload(&self) -> &[u8] {
-        self.0.as_ref().get(HEADER..).unwrap_or_default()
-    }
-    /// Whether the checksum over all bytes of the view, and the pseudo-header, is right.
-    pub fn verify_checksum(&self, src: u128, dst: u128) -> bool {
-        let bytes = self.0.as_ref();
+    /// Whether the checksum of a message of ICMPv6 is right, over all bytes of the view and the pseudo-header.
+    pub fn verify_checksum_between(&self, src: u128, dst: u128) -> bool {
+        let bytes = self.bytes();
         let pseudo = checksum::pseudo_v6(src, dst, ipv6::ICMPV6, bytes.len() as u32);
         checksum::add(pseudo, checksum::sum(bytes)) == 0xffff
     }
@@ -174,8 +134,8 @@ mod tests {
         ) {
             Repr { icmp_type: ECHO_REQUEST, code: 0, rest }.emit(&mut bytes, src, dst);
             let packet = Packet::new_checked(&bytes[..]).unwrap();
-            prop_assert!(packet.verify_checksum(src, dst));
-            prop_assert!(!packet.verify_checksum(src, dst ^ 1));
+            prop_assert!(packet.verify_checksum_between(src, dst));
+            prop_assert!(!packet.verify_checksum_between(src, dst ^ 1));
             prop_assert_eq!(packet.parameter(), u32::from_be_bytes(rest));
             prop_assert_eq!(packet.ident(), u16::from_be_bytes([rest[0], rest[1]]));
         }

@@ -11,6 +11,7 @@ pub mod ethernet;
 pub mod extension;
 pub mod field;
 pub mod icmp;
+pub mod icmp_message;
 pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;

@@ -291,7 +291,7 @@ mod tests {
             let repr = NeighborRepr { icmp_type, flags, target: 7, link: Some(MAC) };
             let mut bytes = vec![0; repr.len()];
             repr.emit(&mut bytes, 1, 2);
-            assert!(icmpv6::Packet::new_checked(&bytes[..]).unwrap().verify_checksum(1, 2));
+            assert!(icmpv6::Packet::new_checked(&bytes[..]).unwrap().verify_checksum_between(1, 2));
             let (target, options) = match parse(&bytes).unwrap() {
                 Message::NeighborSolicitation { target, options } => (target, options),
                 Message::NeighborAdvertisement { target, flags: read, options } => {
@@ -312,7 +312,7 @@ mod tests {
         let repr = RouterRepr { hop_limit: 64, lifetime: 1800, link: MAC, mtu: 1500, prefixes: &prefixes };
         let mut bytes = vec![0xff; repr.len()];
         repr.emit(&mut bytes, 1, 2);
-        assert!(icmpv6::Packet::new_checked(&bytes[..]).unwrap().verify_checksum(1, 2));
+        assert!(icmpv6::Packet::new_checked(&bytes[..]).unwrap().verify_checksum_between(1, 2));
         let Message::RouterAdvertisement { lifetime, options } = parse(&bytes).unwrap() else { panic!() };
         assert_eq!((lifetime, options.link(option::SOURCE_LINK)), (1800, Some(MAC)));
         let found: Vec<_> = options.into_iter().filter(|option| option[0] == option::PREFIX).collect();

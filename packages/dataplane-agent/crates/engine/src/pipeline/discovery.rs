@@ -75,7 +75,7 @@ impl<'a> Received<'a> {
         if packet.hop_limit() != ndp::HOP_LIMIT || !is_plain {
             return None;
         }
-        if !icmpv6::Packet::new_checked(bytes).ok()?.verify_checksum(src, dst) {
+        if !icmpv6::Packet::new_checked(bytes).ok()?.verify_checksum_between(src, dst) {
             return None;
         }
         let message = ndp::parse(bytes).ok()?;

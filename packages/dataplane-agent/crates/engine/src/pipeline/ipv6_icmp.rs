@@ -106,7 +106,8 @@ pub(super) fn make_echo_reply(l3: &mut [u8]) -> bool {
     let Ok(header) = walk(l3, len).map(|walked| walked.start) else { return false };
     let [src, dst] = [ipv6::offset::SRC, ipv6::offset::DST].map(|at| field::get128(l3, at));
     let Some(message) = l3.get_mut(header..) else { return false };
-    let verified = icmpv6::Packet::new_checked(&*message).is_ok_and(|view| view.verify_checksum(src, dst));
+    let verified =
+        icmpv6::Packet::new_checked(&*message).is_ok_and(|view| view.verify_checksum_between(src, dst));
     if !verified {
         return false;
     }

@@ -125,7 +125,7 @@ pub(crate) fn learn<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packe
     if !is_redirect || !known || !snapshot.is_local(quoted.src_addr()) {
         return false;
     }
-    let (sender, new, destination) = (ip.src_addr(), message.gateway(), quoted.dst_addr());
+    let (sender, new, destination) = (ip.src_addr(), message.parameter(), quoted.dst_addr());
     let Lookup::Via { interface, gateway } = snapshot.lookup(destination) else { return false };
     let Some(out) = snapshot.interface(interface).filter(|_| interface == meta.in_interface) else {
         return false;
