@@ -2038,6 +2038,11 @@ export interface RoutingTable {
    * Row of `/routing/table`.
    */
   row: number;
+  /**
+   * Zone of the VRF whose table it is: it has the networks and addresses of the interfaces in that zone, whose packets are
+   * looked up in it. 0 for the table of no VRF.
+   */
+  zone?: number;
 }
 /**
  * `/ip/settings`.

@@ -55,6 +55,7 @@ mod tracking_off;
 mod tree_equality;
 mod untracked_fragments;
 mod vlan;
+mod vrfs;
 mod worker_equality;
 mod workers;
 mod zones;

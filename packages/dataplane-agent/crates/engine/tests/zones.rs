@@ -16,24 +16,29 @@ const SERVER6: &str = "2001:db8:ff::5";
 fn config() -> RouterConfig {
     RouterConfig::new()
         .interface("192.168.88.1/24")
-        .interface("192.168.89.1/24")
+        .interface("192.168.88.1/24")
         .interface("10.2.0.1/24")
         .address(1, "2001:db8:1::1/64")
-        .address(2, "2001:db8:2::1/64")
+        .address(2, "2001:db8:1::1/64")
         .address(3, "2001:db8:3::1/64")
         .route("0.0.0.0/0", UPLINK)
         .route("::/0", "2001:db8:3::fe")
-        .with(|config| {
-            config.tracking.enabled = TrackingMode::Yes;
-            (config.interfaces[0].zone, config.interfaces[1].zone) = (1, 2);
-        })
+        .with(|config| config.tracking.enabled = TrackingMode::Yes)
+        .vrf(1, &[1])
+        .vrf(2, &[2])
+        .leak(1, "0.0.0.0/0", UPLINK, 0)
+        .leak(2, "0.0.0.0/0", UPLINK, 0)
+        .leak(1, "::/0", "2001:db8:3::fe", 0)
+        .leak(2, "::/0", "2001:db8:3::fe", 0)
 }
 
 fn router(config: RouterConfig, workers: u32) -> Router {
     let mut router = Router::with_workers(config, workers)
         .hosts(0, &[HOST])
+        .hosts(1, &[HOST])
         .hosts(2, &[UPLINK])
         .hosts6(0, &[HOST6])
+        .hosts6(1, &[HOST6])
         .hosts6(2, &["2001:db8:3::fe"]);
     router.advance_ms(1_100);
     router
@@ -68,10 +73,11 @@ fn the_same_tuple_in_two_zones_is_two_connections_with_translations_of_their_own
         assert_eq!(connections.len(), 2, "{connections:?}");
         assert!(connections.iter().all(|record| record.counts[0].0 == 3), "{connections:?}");
         // Answers come by a third zone, and find the connection that they answer.
-        for (round, port) in [ports[0], ports[1], ports[1], ports[1]].into_iter().enumerate() {
-            let mut out = router.send(2, &PacketBuilder::ipv4(SERVER, "10.2.0.1").udp(53, port));
+        for (round, zone) in [0, 1, 1, 1].into_iter().enumerate() {
+            let answer = PacketBuilder::ipv4(SERVER, "10.2.0.1").udp(53, ports[usize::from(zone)]);
+            let mut out = router.send(2, &answer);
             out.extend(router.advance_ms(5));
-            let answers = sent(&out, 0);
+            let answers = sent(&out, zone);
             assert_eq!(answers.len(), 1, "answer {round}");
             assert_eq!(answers[0].packet().ports, (53, 4000));
         }

@@ -1,6 +1,8 @@
 //! Routing tables and rules of a configuration under construction.
 
-use tollway_config::dataplane::{Mark, Prefix, RoutingAction, RoutingRule, RoutingTable, RowId, TableNumber};
+use tollway_config::dataplane::{
+    Gateway, Mark, Prefix, RouteTarget, RoutingAction, RoutingRule, RoutingTable, RowId, TableNumber,
+};
 
 use crate::config::{RouterConfig, any_prefix};
 
@@ -41,8 +43,31 @@ impl RouterConfig {
         let tables = &mut self.config.routing_tables;
         let number = tables.len() as TableNumber + 1;
         let (row, name) = (table_row(number), format!("table{number}"));
-        tables.push(RoutingTable { row, name, mark: table_mark(number), fib: true });
+        tables.push(RoutingTable { row, name, mark: table_mark(number), fib: true, zone: 0 });
         self
+    }
+
+    /// Adds the next routing table, which is that of a VRF of these interfaces. Its zone is `zone`.
+    pub fn vrf(mut self, zone: u16, interfaces: &[RowId]) -> Self {
+        self = self.routing_table();
+        if let Some(table) = self.config.routing_tables.last_mut() {
+            table.zone = zone;
+        }
+        for interface in self.config.interfaces.iter_mut().filter(|each| interfaces.contains(&each.row)) {
+            interface.zone = zone;
+        }
+        self
+    }
+
+    /// Adds a static route to a table, by a gateway that is looked up in another one.
+    pub fn leak(self, table: TableNumber, destination: &str, gateway: &str, by: TableNumber) -> Self {
+        let address = Some(gateway.parse().expect("an address"));
+        let gateway = Gateway { address, interface: None, table: Some(by) };
+        let mut config = self.route_to(destination, RouteTarget::Gateways { gateways: vec![gateway] });
+        if let Some(route) = config.config.routes.last_mut() {
+            route.options.table = table;
+        }
+        config
     }
 
     /// Adds a static route by a gateway to a table.

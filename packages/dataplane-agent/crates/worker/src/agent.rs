@@ -23,7 +23,7 @@ use crate::journal::Journal;
 use crate::learned_routes::{Learned, LearnedRoutes};
 use crate::link_counters::LinkCounters;
 use crate::ports::{LinkChange, Ports};
-use crate::router_namespace::RouterNamespace;
+use crate::router_namespaces::RouterNamespaces;
 use crate::traces::Traces;
 use crate::workers::{WorkerLost, Workers};
 
@@ -74,8 +74,8 @@ pub struct Agent {
     pub(crate) rates: Rates,
     /// Counters of VLANs.
     pub(crate) links: LinkCounters,
-    /// The network namespace of the router's own services; `None` without one.
-    pub(crate) router: Option<RouterNamespace>,
+    /// The network namespaces of the router's own services; `None` without them.
+    pub(crate) router: Option<RouterNamespaces>,
     /// Routes of other programs in the router's namespace.
     learned: Option<LearnedRoutes>,
     /// Configurations that were prepared and not yet committed.
@@ -174,7 +174,7 @@ impl Agent {
         self.learn_routes(LearnedRoutes::all_there_are)
     }
 
-    /// Synchronises the router's namespace with the interfaces, addresses and routes of the router.
+    /// Synchronises the router's namespaces with the interfaces, addresses and routes of the router.
     fn sync_router_namespace(&mut self) -> Result<(), WorkerLost> {
         let Some(router) = &mut self.router else { return Ok(()) };
         for problem in router.apply(&self.active.config, &self.snapshot, &mut self.workers)? {

@@ -22,6 +22,7 @@ pub mod ports;
 mod profile;
 pub mod report;
 pub mod router_namespace;
+pub mod router_namespaces;
 pub mod routes;
 pub mod server;
 pub mod traces;

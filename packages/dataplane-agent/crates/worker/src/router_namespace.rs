@@ -1,4 +1,4 @@
-//! The router's network namespace: a TAP per L3 interface that has an address, with the same addresses
+//! A network namespace of the router: a TAP per L3 interface of a zone that has an address, with the same addresses
 //! and routes, so that Linux's services run behind the router's `input` and `output`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +8,7 @@ use tollway_config::dataplane::{
     DataplaneConfig, Interface, InterfaceAddress, IpSettings, RowId, TcpTimestamps,
 };
 use tollway_engine::ip::fib::{Address, Discard, ListedRoute, Table};
+use tollway_engine::packet::tuple::Zone;
 use tollway_engine::snapshot::Snapshot;
 use tollway_io::netns::Namespace;
 use tollway_io::tap;
@@ -35,24 +36,28 @@ struct TapState {
 #[derive(Debug)]
 pub struct RouterNamespace {
     namespace: Namespace,
+    zone: Zone,
     taps: BTreeMap<RowId, TapState>,
     routes: BTreeSet<String>,
+    /// Devices have gone since the routes were set, and the routes by them.
+    withdrawn: bool,
     /// Sysctls that have been set, by path.
     sysctls: BTreeMap<&'static str, String>,
 }
 
 impl RouterNamespace {
-    /// Opens or creates the namespace `name`.
+    /// Opens or creates the namespace `name`, for the interfaces of a zone.
     ///
     /// # Errors
     /// Without privilege.
-    pub fn new(name: &str) -> std::io::Result<Self> {
+    pub fn new(name: &str, zone: Zone) -> std::io::Result<Self> {
         let namespace = Namespace::open_or_create(name)?;
         // Routes that a killed agent has left; its TAPs are gone with it.
         for family in ["-4", "-6"] {
             let _ = namespace.ip(&format!("{family} route flush proto {ROUTE_PROTOCOL}"));
         }
-        Ok(Self { namespace, taps: BTreeMap::new(), routes: BTreeSet::new(), sysctls: BTreeMap::new() })
+        let (taps, routes, sysctls) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        Ok(Self { namespace, zone, taps, routes, withdrawn: false, sysctls })
     }
 
     /// The namespace.
@@ -63,6 +68,23 @@ impl RouterNamespace {
     /// Name of the namespace.
     pub fn name(&self) -> &str {
         self.namespace.name()
+    }
+
+    /// Removes the TAPs of the interfaces that are not in the zone any more.
+    ///
+    /// # Errors
+    /// When a worker is lost.
+    pub fn withdraw(&mut self, config: &DataplaneConfig, workers: &mut Workers) -> Result<(), WorkerLost> {
+        let stays = |row| config.interfaces.iter().any(|each| each.row == row && each.zone == self.zone);
+        let gone: Vec<RowId> = self.taps.keys().copied().filter(|row| !stays(*row)).collect();
+        for row in gone {
+            workers.ask(|_| Command::SetTap(row, None))?;
+            self.taps.remove(&row);
+            let by = format!(" dev {} ", device(row));
+            self.routes.retain(|route| !route.contains(&by));
+            self.withdrawn = true;
+        }
+        Ok(())
     }
 
     /// Reconciles the namespace with a configuration and with the router's active routes, which depend on its links
@@ -76,14 +98,15 @@ impl RouterNamespace {
         snapshot: &Snapshot,
         workers: &mut Workers,
     ) -> Result<Vec<String>, WorkerLost> {
-        let wanted = wanted_taps(config, snapshot);
-        let mut routes = wanted_routes(snapshot.fib(), &wanted);
-        routes.append(&mut wanted_routes(snapshot.fib6(), &wanted));
+        let wanted = wanted_taps(config, snapshot, self.zone);
+        let ways = Ways::new(config, &wanted, self.zone);
+        let mut routes = wanted_routes(snapshot.home(self.zone), &ways);
+        routes.append(&mut wanted_routes(snapshot.home6(self.zone), &ways));
         let mut problems = self.set_sysctls(&config.settings);
 
         let stale = self.routes.difference(&routes).map(|route| format!("route del {route}"));
         let mut lines: Vec<String> = stale.collect();
-        let mut changed = false;
+        let mut changed = std::mem::take(&mut self.withdrawn);
         let gone: Vec<RowId> = self.taps.keys().filter(|row| !wanted.contains_key(row)).copied().collect();
         if !gone.is_empty() {
             // Routes come first: the routes of a device are removed with it, and could not be deleted after that.
@@ -208,9 +231,9 @@ pub fn row_of(device: &str) -> Option<RowId> {
     device.strip_prefix("tw")?.parse().ok()
 }
 
-fn wanted_taps(config: &DataplaneConfig, snapshot: &Snapshot) -> BTreeMap<RowId, TapState> {
+fn wanted_taps(config: &DataplaneConfig, snapshot: &Snapshot, zone: Zone) -> BTreeMap<RowId, TapState> {
     let mut taps = BTreeMap::new();
-    for interface in &config.interfaces {
+    for interface in config.interfaces.iter().filter(|interface| interface.zone == zone) {
         let addresses: BTreeSet<String> = config
             .addresses
             .iter()
@@ -305,9 +328,33 @@ fn tap_lines(row: RowId, has: Option<&TapState>, wanted: &TapState) -> Vec<Strin
     lines
 }
 
+/// The TAPs by which packets leave the namespace.
+struct Ways<'a> {
+    taps: &'a BTreeMap<RowId, TapState>,
+    /// Interfaces of other zones.
+    others: BTreeSet<RowId>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(config: &DataplaneConfig, taps: &'a BTreeMap<RowId, TapState>, zone: Zone) -> Self {
+        let others = config.interfaces.iter().filter(|interface| interface.zone != zone);
+        Self { taps, others: others.map(|interface| interface.row).collect() }
+    }
+
+    /// Row of the interface to whose TAP packets go that leave the router by an interface. To another zone they leave by any
+    /// TAP, as the engine routes them by the table of the zone again.
+    fn by(&self, interface: RowId) -> Option<RowId> {
+        if self.taps.contains_key(&interface) {
+            return Some(interface);
+        }
+        let mut up = self.taps.iter().filter(|(_, tap)| tap.up && self.others.contains(&interface));
+        up.next().map(|(row, _)| *row)
+    }
+}
+
 /// Static routes that the router can use as words of `ip route`; connected ones follow from the addresses. The kernel
 /// has one route for each destination and metric: of several the first, as the router itself.
-fn wanted_routes<A: NamedAddress>(fib: &Table<A>, taps: &BTreeMap<RowId, TapState>) -> BTreeSet<String> {
+fn wanted_routes<A: NamedAddress>(fib: &Table<A>, ways: &Ways<'_>) -> BTreeSet<String> {
     let mut taken = BTreeSet::new();
     let mut lines = BTreeSet::new();
     fib.for_each_static(|route| {
@@ -315,7 +362,7 @@ fn wanted_routes<A: NamedAddress>(fib: &Table<A>, taps: &BTreeMap<RowId, TapStat
         let key = (route.destination, route.prefix_len, route.distance);
         if !route.further
             && !taken.contains(&key)
-            && let Some(words) = route_words(route, taps)
+            && let Some(words) = route_words(route, ways)
         {
             taken.insert(key);
             lines.insert(words);
@@ -343,7 +390,7 @@ impl NamedAddress for u128 {
 }
 
 /// `None` for a route that the router cannot use, and for one by an interface that has no TAP.
-fn route_words<A: NamedAddress>(route: &ListedRoute<A>, taps: &BTreeMap<RowId, TapState>) -> Option<String> {
+fn route_words<A: NamedAddress>(route: &ListedRoute<A>, ways: &Ways<'_>) -> Option<String> {
     let prefix = format!("{}/{}", route.destination.name(), route.prefix_len);
     let tail = format!("proto {ROUTE_PROTOCOL} metric {}", route.distance);
     let kind = match route.discard {
@@ -355,14 +402,11 @@ fn route_words<A: NamedAddress>(route: &ListedRoute<A>, taps: &BTreeMap<RowId, T
     if !kind.is_empty() {
         return Some(format!("{kind}{prefix} {tail}"));
     }
-    if !taps.contains_key(&route.interface) {
-        return None;
-    }
-    let next_hop = match route.gateway {
-        Some(gateway) => {
-            format!("via {} dev {} onlink", gateway.name(), device(route.interface))
+    let next_hop = match (route.gateway, ways.by(route.interface)?) {
+        (Some(gateway), row) if row == route.interface => {
+            format!("via {} dev {} onlink", gateway.name(), device(row))
         }
-        None => format!("dev {} scope link", device(route.interface)),
+        (_, row) => format!("dev {} scope link", device(row)),
     };
     let source = match route.pref_src {
         source if source == A::default() => String::new(),

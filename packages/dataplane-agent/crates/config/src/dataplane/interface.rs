@@ -29,12 +29,12 @@ pub struct Interface {
     /// Base reachable time of this interface's ARP entries, milliseconds; `None` follows the settings.
     pub arp_timeout_ms: Option<u32>,
     /// Zone of its packets, which is that of its VRF; 0 for an interface in no VRF.
-    #[serde(default, skip_serializing_if = "is_main")]
+    #[serde(default, skip_serializing_if = "is_main_zone")]
     pub zone: u16,
 }
 
 /// Whether a zone is that of the interfaces in no VRF.
-fn is_main(zone: &u16) -> bool {
+pub(super) fn is_main_zone(zone: &u16) -> bool {
     *zone == 0
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::interface::is_main_zone;
 use super::{Mark, Prefix, RowId, TableNumber};
 
 /// Routing tables beside the main table that a router has at most.
@@ -20,6 +21,10 @@ pub struct RoutingTable {
     pub mark: Mark,
     /// Packets can be looked up in it. The routes of any other table only lead to gateways.
     pub fib: bool,
+    /// Zone of the VRF whose table it is: it has the networks and addresses of the interfaces in that zone, whose packets are
+    /// looked up in it. 0 for the table of no VRF.
+    #[serde(default, skip_serializing_if = "is_main_zone")]
+    pub zone: u16,
 }
 
 /// A rule of `/routing/rule`. Every condition that it has must hold.

@@ -285,8 +285,9 @@ const fn ip_header(family: Family) -> usize {
 fn link_destination(snapshot: &Snapshot, row: RowId, router: [u8; 6], dst: Addr) -> [u8; 6] {
     let Some(dst) = dst.as_v4() else { return ethernet::group_of_ipv6(dst.0).unwrap_or(router) };
     let is_in_row = |index| snapshot.interface(index).is_some_and(|interface| interface.row == row);
+    let zone = snapshot.interface_of(row).map_or(0, |interface| interface.zone);
     if dst == u32::MAX
-        || matches!(snapshot.lookup(dst), Lookup::Broadcast { interface } if is_in_row(interface))
+        || matches!(snapshot.lookup(zone, dst), Lookup::Broadcast { interface } if is_in_row(interface))
     {
         return [0xff; 6];
     }

@@ -181,13 +181,15 @@ impl GatewayChecks {
         any
     }
 
-    /// Notes an echo reply with this number. Returns whether a probe had asked for it.
-    pub fn echo_answered(&self, source: Addr, sequence: u16) -> bool {
+    /// Notes an echo reply with this number, to probes that have left by interfaces for whose rows `came_back` is true: the
+    /// reply has come by the same zone. Returns whether a probe had asked for it.
+    pub fn echo_answered(&self, source: Addr, sequence: u16, came_back: impl Fn(RowId) -> bool) -> bool {
         self.answer(|gateway| {
             gateway.probe.key.address == source
                 && gateway.sequence == sequence
                 && gateway.sent
                 && gateway.probe.key.check == GatewayCheck::Ping
+                && came_back(gateway.probe.interface)
         })
     }
 
@@ -239,19 +241,20 @@ mod tests {
         checks.follow(&[probe(2), probe(3)]);
         let [two, three] = [2, 3].map(|last| probe(last).key.address);
         assert_eq!(sent(&checks, 1), [(two, 1), (three, 1)]);
-        assert!(checks.echo_answered(two, 1));
-        assert!(!checks.echo_answered(two, 9), "the answer to no probe");
+        assert!(checks.echo_answered(two, 1, |row| row == 1));
+        assert!(!checks.echo_answered(two, 9, |row| row == 1), "the answer to no probe");
+        assert!(!checks.echo_answered(two, 1, |row| row != 1), "an answer from another zone");
         assert_eq!(sent(&checks, 5_000), []);
         assert_eq!(sent(&checks, 10_001), [(two, 2), (three, 2)]);
         assert_eq!(checks.take_changes(), []);
-        assert!(checks.echo_answered(two, 2));
+        assert!(checks.echo_answered(two, 2, |row| row == 1));
         sent(&checks, 20_001);
         assert_eq!(checks.take_changes(), [(probe(3).key, true)]);
         assert_eq!(checks.down(), HashSet::from([probe(3).key]));
         // Its state stays through a change of the configuration.
         checks.follow(&[probe(3)]);
         assert_eq!(checks.down(), HashSet::from([probe(3).key]));
-        assert!(checks.echo_answered(three, 3));
+        assert!(checks.echo_answered(three, 3, |row| row == 1));
         assert_eq!(checks.take_changes(), [(probe(3).key, false)]);
         assert!(checks.down().is_empty());
     }

@@ -1,8 +1,10 @@
 //! Policy routing: in which table a packet is looked up. The rules of `/routing/rule` decide in their order; then the
-//! table that a packet's routing mark names, if it has a route; then the main table (ip-rule(8)). An address of the router
-//! and a broadcast address of its networks are found in the main table before any rule.
+//! table that a packet's routing mark names, if it has a route; then the table of the packet's zone, which is the main table
+//! for interfaces in no VRF (ip-rule(8)). An address of the router and a broadcast address of its networks are found in that
+//! table before any rule. A rule is for the packets of the zone of its interface; without one for those of the main zone.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tollway_config::dataplane::{
     Action, Chain, DataplaneConfig, Mark, Prefix as ConfiguredPrefix, RoutingAction, RoutingRule, RowId,
@@ -13,6 +15,7 @@ use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
 use crate::ip::fib::{Address, Prefix, RouteLookup, Table, Tables};
+use crate::packet::tuple::Zone;
 
 /// A rule, as far as it concerns a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +25,8 @@ struct Rule<A> {
     destination: Option<Prefix<A>>,
     mark: Option<Mark>,
     interface: Option<InterfaceIndex>,
+    /// Zone of the packets that it is for.
+    zone: Zone,
     action: RoutingAction,
 }
 
@@ -37,6 +42,8 @@ pub struct RoutingPolicy<A> {
 /// What of a packet decides its table.
 #[derive(Debug, Clone, Copy)]
 pub struct RoutingQuery<A> {
+    /// Zone whose table decides at last.
+    pub zone: Zone,
     /// Source address, before its translation.
     pub source: A,
     /// Destination address, after its translation.
@@ -82,7 +89,7 @@ pub enum RuleRefusal {
 #[derive(Debug)]
 pub struct RoutingTables<'a, A: Address> {
     /// The main table.
-    pub main: &'a Table<A>,
+    pub main: &'a Arc<Table<A>>,
     /// The others.
     pub others: &'a Tables<A>,
 }
@@ -94,6 +101,14 @@ impl<A: Address> Clone for RoutingTables<'_, A> {
 }
 
 impl<A: Address> Copy for RoutingTables<'_, A> {}
+
+impl<'a, A: Address> RoutingTables<'a, A> {
+    /// The table of a zone, and its number.
+    fn home(self, zone: Zone) -> (TableNumber, &'a Table<A>) {
+        let (number, table) = self.others.home(self.main, zone);
+        (number, table)
+    }
+}
 
 fn sets_mark(chains: &[Chain]) -> bool {
     let mut rules = chains.iter().flat_map(|chain| &chain.rules);
@@ -113,10 +128,11 @@ impl<A: Address> RoutingPolicy<A> {
     ) -> Result<Option<Self>, BuildError> {
         let mut rules = Vec::new();
         for rule in &config.routing_rules {
-            rules.extend(Self::rule(rule, config.routing_tables.len(), map)?);
+            rules.extend(Self::rule(rule, config, map)?);
         }
         let has_marks = sets_mark(mangle) && !config.routing_tables.is_empty();
-        if rules.is_empty() && !has_marks {
+        let has_vrfs = config.routing_tables.iter().any(|table| table.zone != 0);
+        if rules.is_empty() && !has_marks && !has_vrfs {
             return Ok(None);
         }
         let marks = (1..).zip(&config.routing_tables).map(|(number, table)| (table.mark, number)).collect();
@@ -126,7 +142,7 @@ impl<A: Address> RoutingPolicy<A> {
     /// A rule; `None` if it does not concern the family.
     fn rule(
         configured: &RoutingRule,
-        tables: usize,
+        config: &DataplaneConfig,
         map: &InterfaceMap,
     ) -> Result<Option<Rule<A>>, BuildError> {
         let row = configured.row;
@@ -144,7 +160,7 @@ impl<A: Address> RoutingPolicy<A> {
             return Err(wrong(format!("prefix length {} is too long", network.prefix_len)));
         }
         if let RoutingAction::Lookup { table, .. } = configured.action
-            && usize::from(table) > tables
+            && usize::from(table) > config.routing_tables.len()
         {
             return Err(wrong(format!("table: there is no table of number {table}")));
         }
@@ -153,6 +169,8 @@ impl<A: Address> RoutingPolicy<A> {
             map.index(interface).ok_or_else(missing)
         };
         let interface = configured.interface.map(find).transpose()?;
+        let of = interface.and_then(|index| config.interfaces.get(usize::from(index)));
+        let zone = of.map_or(0, |interface| interface.zone);
         let prefix = |network: ConfiguredPrefix| {
             A::of(network.address).map(|address| (address.masked(network.prefix_len), network.prefix_len))
         };
@@ -162,7 +180,7 @@ impl<A: Address> RoutingPolicy<A> {
         }
         let (source, destination) = (source.flatten(), destination.flatten());
         let mark = configured.routing_mark;
-        Ok(Some(Rule { row, source, destination, mark, interface, action: configured.action }))
+        Ok(Some(Rule { row, source, destination, mark, interface, zone, action: configured.action }))
     }
 
     /// Whether packets can have routing marks that lead to a table.
@@ -177,16 +195,17 @@ impl<A: Address> RoutingPolicy<A> {
         query: &RoutingQuery<A>,
         flow: impl Fn() -> u64,
     ) -> Decision<A> {
-        let main = |rule| Decision::by(0, rule, tables.main.lookup_for(query.destination, &flow));
-        if tables.main.is_local_or_broadcast(query.destination) {
-            return main(0);
+        let (number, home) = tables.home(query.zone);
+        let by_home = || Decision::by(number, 0, home.lookup_for(query.destination, &flow));
+        if home.is_local_or_broadcast(query.destination) {
+            return by_home();
         }
         let mut steps = self.steps(query);
         let found = steps.find_map(|step| {
             let decision = step.look_up(tables, query.destination, &flow);
             (decision.only || decision.lookup != RouteLookup::NoRoute).then_some(decision)
         });
-        found.unwrap_or_else(|| main(0))
+        found.unwrap_or_else(by_home)
     }
 
     /// Whether a decision about a packet may have changed since `stamp`: one of the tables in which it is looked up before
@@ -198,7 +217,8 @@ impl<A: Address> RoutingPolicy<A> {
         stamp: u32,
         main: impl Fn() -> bool,
     ) -> bool {
-        if tables.main.is_local_or_broadcast(query.destination) {
+        let (number, home) = tables.home(query.zone);
+        if home.is_local_or_broadcast(query.destination) {
             return true;
         }
         for step in self.steps(query) {
@@ -217,7 +237,7 @@ impl<A: Address> RoutingPolicy<A> {
                 return false;
             }
         }
-        main()
+        if number == 0 { main() } else { home.changed().changed_since(stamp) }
     }
 
     /// The rules that a packet meets, in order, and the lookup that its mark asks for behind them.
@@ -237,7 +257,8 @@ impl<A: Address> Rule<A> {
         let inside = |network: Option<Prefix<A>>, address: A| {
             network.is_none_or(|(network, len)| address.masked(len) == network)
         };
-        inside(self.source, query.source)
+        self.zone == query.zone
+            && inside(self.source, query.source)
             && inside(self.destination, query.destination)
             && self.mark.is_none_or(|mark| mark == query.mark)
             && self.interface.is_none_or(|interface| interface == query.interface)
@@ -267,7 +288,7 @@ impl Step {
             RoutingAction::Unreachable => refused(RuleRefusal::Unreachable),
             RoutingAction::Lookup { table: number, only, min_prefix } => {
                 let table = match number {
-                    0 => Some(tables.main),
+                    0 => Some(&**tables.main),
                     _ => tables.others.for_packets(number).map(|table| &**table),
                 };
                 let lookup = table.map_or(RouteLookup::NoRoute, |table| match min_prefix {

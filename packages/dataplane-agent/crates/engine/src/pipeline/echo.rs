@@ -7,7 +7,7 @@ use crate::packet::frame::Frame;
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Origin, Packet, flag};
-use crate::pipeline::icmp::{TTL, row_of_ingress, zone_of_ingress};
+use crate::pipeline::icmp::{TTL, row_of_ingress};
 use crate::pipeline::ipv6_icmp;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
@@ -72,7 +72,7 @@ fn make_echo_reply(l3: &mut [u8], header: usize, ident: u16, utc_ns: i64) -> boo
 /// Meta of an echo reply made from a request with this metadata.
 pub(crate) fn echo_meta(snapshot: &Snapshot, request: &Meta) -> Meta {
     Meta {
-        tuple: Tuple { zone: zone_of_ingress(snapshot, request), ..Tuple::default() },
+        tuple: Tuple { zone: snapshot.zone_of_ingress(request), ..Tuple::default() },
         tap: row_of_ingress(snapshot, request),
         hook: Hook::Output,
         origin: Origin::Generated,

@@ -137,13 +137,18 @@ fn answers<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packet: &Packe
         return false;
     }
     let own = match meta.tuple.dst.as_v4() {
-        Some(dst) => snapshot.is_local(dst),
-        None => snapshot.fib6().is_local(meta.tuple.dst.0) || ipv6::is_link_local(meta.tuple.dst.0),
+        Some(dst) => snapshot.is_local(meta.tuple.zone, dst),
+        None => {
+            snapshot.home6(meta.tuple.zone).is_local(meta.tuple.dst.0)
+                || ipv6::is_link_local(meta.tuple.dst.0)
+        }
     };
     let head = packet.frame.as_ref().map(Frame::head).unwrap_or_default();
     let message = head.get(usize::from(meta.l4)..).unwrap_or_default();
     message.len() >= icmp::HEADER
         && own
         && field::get16(message, 4) == state.shared.probe_identifier()
-        && snapshot.gateway_checks().echo_answered(meta.tuple.src, field::get16(message, 6))
+        && snapshot.gateway_checks().echo_answered(meta.tuple.src, field::get16(message, 6), |row| {
+            snapshot.interface_of(row).is_some_and(|asked| asked.zone == meta.tuple.zone)
+        })
 }

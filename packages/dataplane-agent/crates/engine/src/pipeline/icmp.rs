@@ -4,7 +4,7 @@ use tollway_config::dataplane::{ConnectionState, RejectWith, RowId};
 use tollway_wire::{ethernet, icmp, icmpv6, ipv4};
 
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::tuple::{Tuple, Zone};
+use crate::packet::tuple::Tuple;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::batch::Batch;
 use crate::pipeline::ipv6_icmp::{self, Icmpv6Error};
@@ -125,8 +125,10 @@ pub(super) fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Optio
     let ip = head.get(usize::from(meta.l3)..)?;
     let packet = ipv4::Packet::new_checked(ip).ok()?;
     let (src, dst) = (packet.src_addr(), packet.dst_addr());
+    let zone = snapshot.zone_of_ingress(meta);
     // No error is sent to, or about a packet to, an address that is not that of a single host.
-    let unicast = |address: u32| address >> 24 != 0 && address >> 24 < 224 && !snapshot.is_broadcast(address);
+    let unicast =
+        |address: u32| address >> 24 != 0 && address >> 24 < 224 && !snapshot.is_broadcast(zone, address);
     if !unicast(src) || !unicast(dst) || (packet.protocol() == ipv4::ICMP && !meta.is(flag::L4_HEADER)) {
         return None;
     }
@@ -137,12 +139,13 @@ pub(super) fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Optio
 /// the interface that the error leaves by (RFC 1812 §4.3.2.4), or the first one of that which received the packet if the
 /// settings say so; if that has none, one of the other.
 fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<u32> {
-    if snapshot.is_local(offender.dst) {
+    let zone = snapshot.zone_of_ingress(meta);
+    if snapshot.is_local(zone, offender.dst) {
         return Some(offender.dst);
     }
     let incoming = snapshot.interface(meta.in_interface);
     let first = || incoming.and_then(|interface| interface.addresses.first()).map(|(own, _)| *own);
-    let outgoing = || snapshot.source_for(offender.src);
+    let outgoing = || snapshot.source_for(zone, offender.src);
     if snapshot.settings.icmp_errors_use_inbound_interface_address {
         first().or_else(outgoing)
     } else {
@@ -161,7 +164,7 @@ pub(crate) fn may_send<F>(snapshot: &Snapshot, state: &WorkerState<F>, icmp_type
 /// back to the zone from which that came.
 pub(super) fn answer_meta(snapshot: &Snapshot, meta: &Meta) -> Meta {
     Meta {
-        tuple: Tuple { zone: zone_of_ingress(snapshot, meta), ..Tuple::default() },
+        tuple: Tuple { zone: snapshot.zone_of_ingress(meta), ..Tuple::default() },
         conn: meta.conn,
         direction: meta.direction.reverse(),
         state: ConnectionState::Related,
@@ -206,13 +209,6 @@ pub(super) fn ipv6_answer_meta(snapshot: &Snapshot, meta: &Meta) -> Meta {
 pub(crate) fn row_of_ingress(snapshot: &Snapshot, meta: &Meta) -> RowId {
     let row = snapshot.interface(meta.in_interface).map(|interface| interface.row);
     row.unwrap_or(meta.tap)
-}
-
-/// Zone of the interface that a packet came in on. [`Meta::tuple`] has another one if the packet is a reply to one from
-/// there.
-pub(crate) fn zone_of_ingress(snapshot: &Snapshot, meta: &Meta) -> Zone {
-    let ingress = snapshot.interface(meta.in_interface).or_else(|| snapshot.interface_of(meta.tap));
-    ingress.map_or(meta.tuple.zone, |interface| interface.zone)
 }
 
 /// The frame of an ICMP error about a packet with this front.

@@ -8,7 +8,7 @@ use crate::ip::is_group;
 use crate::packet::verdict::DropReason;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
-use crate::pipeline::routing::{Refusal, by_policy, discard_refusal, no_route};
+use crate::pipeline::routing::{Refusal, by_policy, delivered_to, discard_refusal, no_route};
 use crate::snapshot::Snapshot;
 
 /// Decides where a packet goes.
@@ -43,7 +43,7 @@ pub(crate) fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal
     match lookup {
         Lookup::Local { interface } => {
             meta.hook = if from_port { Hook::Input } else { Hook::Output };
-            meta.out_interface = if from_port { meta.in_interface } else { interface };
+            meta.out_interface = delivered_to(snapshot, meta, interface);
             meta.flags |= flag::TO_ROUTER;
             return Ok(());
         }
@@ -89,7 +89,9 @@ pub(crate) fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal
 /// Drops packets with a source address of the router, or with the broadcast address of a connected network (RFC 1812
 /// §5.3.7); and the reverse path check (RFC 3704 §2).
 fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusal> {
-    if snapshot.is_local_or_broadcast(src) {
+    // A reply is routed by the zone of its connection, and its source by that which it comes by.
+    let zone = snapshot.zone_of_ingress(meta);
+    if snapshot.is_local_or_broadcast(zone, src) {
         return Err((DropReason::MartianSource, None));
     }
     // A DHCP client has no address yet that could be checked.
@@ -102,8 +104,8 @@ fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusa
         RpFilter::Loose => None,
     };
     let leaves = match (snapshot.policy(), meta.tuple.dst.as_v4()) {
-        (Some(tables), Some(dst)) => tables.leaves_by(dst, src, by),
-        _ => snapshot.leaves_by(src, by),
+        (Some(tables), Some(dst)) => tables.leaves_by(zone, dst, src, by),
+        _ => snapshot.leaves_by(zone, src, by),
     };
     if leaves { Ok(()) } else { Err((DropReason::ReversePath, None)) }
 }

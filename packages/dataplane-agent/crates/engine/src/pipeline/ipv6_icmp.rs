@@ -89,14 +89,15 @@ fn own_address<F>(
     target: u128,
     dst: u128,
 ) -> Option<u128> {
-    if snapshot.fib6().is_local(dst) {
+    let zone = snapshot.zone_of_ingress(meta);
+    if snapshot.home6(zone).is_local(dst) {
         return Some(dst);
     }
     let incoming = snapshot.interface(meta.in_interface).and_then(|interface| {
         let usable = |own: u128| state.shared.address_states.is_usable((interface.row, Addr(own)));
         interface.ipv6.as_ref()?.address_for(target, usable)
     });
-    incoming.or_else(|| snapshot.ipv6_source_for(target))
+    incoming.or_else(|| snapshot.ipv6_source_for(zone, target))
 }
 
 /// Turns an echo request in place into the reply. `false`, changing nothing, when its checksum is wrong. `l3` is the whole

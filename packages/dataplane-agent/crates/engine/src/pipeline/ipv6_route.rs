@@ -8,7 +8,7 @@ use crate::packet::tuple::Addr;
 use crate::packet::verdict::DropReason;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
-use crate::pipeline::routing::{Refusal, by_policy, discard_refusal, no_route};
+use crate::pipeline::routing::{Refusal, by_policy, delivered_to, discard_refusal, no_route};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 
@@ -58,7 +58,7 @@ pub(crate) fn decide(snapshot: &Snapshot, shared: &Shared, meta: &mut Meta) -> R
         if from_port && !shared.address_states.is_usable((row, Addr(dst))) {
             return Err((DropReason::NotForUs, None));
         }
-        return to_router(meta, if from_port { link } else { interface });
+        return to_router(meta, delivered_to(snapshot, meta, interface));
     }
     if from_port {
         if meta.is(flag::LINK_BROADCAST) {
@@ -81,13 +81,14 @@ pub(crate) fn decide(snapshot: &Snapshot, shared: &Shared, meta: &mut Meta) -> R
     }
 }
 
-/// Whether an address is the router's: a link-local one on this interface, any other on any.
+/// Whether an address is the router's: a link-local one on this interface, any other on any in the zone of the interface.
 fn is_own(snapshot: &Snapshot, on: InterfaceIndex, address: u128) -> bool {
+    let interface = snapshot.interface(on);
     if ipv6::is_link_local(address) {
-        let ipv6 = snapshot.interface(on).and_then(|interface| interface.ipv6.as_ref());
+        let ipv6 = interface.and_then(|interface| interface.ipv6.as_ref());
         return ipv6.is_some_and(|ipv6| ipv6.has_address(address));
     }
-    snapshot.fib6().is_local(address)
+    snapshot.home6(interface.map_or(0, |interface| interface.zone)).is_local(address)
 }
 
 fn to_router(meta: &mut Meta, interface: InterfaceIndex) -> Result<(), Refusal> {

@@ -210,10 +210,9 @@ fn has_out_interface(meta: &Meta) -> bool {
     !matches!(meta.hook, Hook::Input) && !meta.is(flag::TO_ROUTER | flag::ICMP_ERROR)
 }
 
-/// Zone of the interface that a packet leaves by; that of the packet itself if it is for the router.
+/// Zone of the interface that a packet leaves by, or to whose services it goes.
 fn zone_of_egress(snapshot: &Snapshot, meta: &Meta) -> Zone {
-    let out = snapshot.interface(meta.out_interface).filter(|_| !meta.is(flag::TO_ROUTER));
-    out.map_or(meta.tuple.zone, |out| out.zone)
+    snapshot.interface(meta.out_interface).map_or(meta.tuple.zone, |out| out.zone)
 }
 
 /// Address of the router on an interface for packets to or from a peer; of IPv6 one that may be used.

@@ -122,19 +122,20 @@ pub(crate) fn learn<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packe
         && !ip.is_fragment();
     // With connection tracking there is a connection of the packet that is quoted.
     let known = !snapshot.tracking() || meta.conn.is_some();
-    if !is_redirect || !known || !snapshot.is_local(quoted.src_addr()) {
+    if !is_redirect || !known || !snapshot.is_local(meta.tuple.zone, quoted.src_addr()) {
         return false;
     }
     let (sender, new, destination) = (ip.src_addr(), message.parameter(), quoted.dst_addr());
-    let Lookup::Via { interface, gateway } = snapshot.lookup(destination) else { return false };
+    let home = snapshot.home(meta.tuple.zone);
+    let Lookup::Via { interface, gateway } = home.lookup(destination) else { return false };
     let Some(out) = snapshot.interface(interface).filter(|_| interface == meta.in_interface) else {
         return false;
     };
     let routed = Gateway { interface: out.row, address: gateway };
     let gateways = &state.shared.learned_gateways;
     let used = gateways.find(destination, routed, state.now).unwrap_or(gateway);
-    let in_network = || snapshot.lookup(new) == Lookup::Connected { interface } && out.reaches(new);
-    let secure = || !snapshot.settings.secure_redirects || snapshot.fib().is_gateway(interface, new);
+    let in_network = || home.lookup(new) == Lookup::Connected { interface } && out.reaches(new);
+    let secure = || !snapshot.settings.secure_redirects || home.is_gateway(interface, new);
     sender == used
         && new != sender
         && !is_group(destination)

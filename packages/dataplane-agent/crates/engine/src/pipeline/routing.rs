@@ -1,13 +1,13 @@
 //! What the routing of both families has in common: the lookup by routing rules, marks and tables, and why a packet is
 //! refused.
 
-use crate::ids::NO_INTERFACE;
+use crate::ids::{InterfaceIndex, NO_INTERFACE};
 use crate::ip::fib::{Address, Discard};
 use crate::ip::routing_policy::{Decision, RoutingQuery, RuleRefusal};
 use crate::packet::verdict::DropReason;
 use crate::packet::{Meta, Origin};
 use crate::pipeline::icmp::IcmpError;
-use crate::snapshot::FamilyTables;
+use crate::snapshot::{FamilyTables, Snapshot};
 
 /// Why a packet is not routed, and the error that its sender gets.
 pub(crate) type Refusal = (DropReason, Option<IcmpError>);
@@ -29,7 +29,15 @@ pub(crate) fn query_of<A: Address>(meta: &Meta) -> RoutingQuery<A> {
     let [source, destination] =
         [meta.tuple.src, meta.tuple.dst].map(|address| A::of(address.into()).unwrap_or_default());
     let interface = if meta.origin == Origin::Port { meta.in_interface } else { NO_INTERFACE };
-    RoutingQuery { source, destination, mark: meta.routing_mark, interface }
+    RoutingQuery { zone: meta.tuple.zone, source, destination, mark: meta.routing_mark, interface }
+}
+
+/// The interface to whose services a packet for an address of the router goes: that which received it, or that with the
+/// address, if the packet has come from another zone, or from the router itself.
+pub(crate) fn delivered_to(snapshot: &Snapshot, meta: &Meta, owner: InterfaceIndex) -> InterfaceIndex {
+    let zone = |index| snapshot.interface(index).map(|interface| interface.zone);
+    let stays = meta.origin == Origin::Port && zone(meta.in_interface) == zone(owner);
+    if stays { meta.in_interface } else { owner }
 }
 
 /// Drop reason and ICMP error of a discarding route, as in Linux.

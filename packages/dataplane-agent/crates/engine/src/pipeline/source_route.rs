@@ -34,13 +34,14 @@ pub(crate) fn follow<F: Frame>(
         return Ok(());
     }
     let Some(route) = source_route(l3) else { return Ok(()) };
-    let leaves_by = |next: u32| match snapshot.lookup(next) {
+    let zone = meta.tuple.zone;
+    let leaves_by = |next: u32| match snapshot.lookup(zone, next) {
         Lookup::Connected { interface } => snapshot.interface(interface)?.address_for(next),
         Lookup::Via { interface, gateway } => snapshot.interface(interface)?.address_for(gateway),
         Lookup::Local { .. } => Some(next),
         Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => None,
     };
-    if !follow_source_route(l3, route, |own| snapshot.is_local(own), leaves_by) {
+    if !follow_source_route(l3, route, |own| snapshot.is_local(zone, own), leaves_by) {
         return Ok(());
     }
     let [src, dst] = [ipv4::offset::SRC, ipv4::offset::DST].map(|at| tollway_wire::field::get32(l3, at));

@@ -184,7 +184,7 @@ fn plain_route<'a>(
     }
     let (out, next_hop) = route(snapshot, dst, tuple)?;
     let port = out.port.ok_or(SlowReason::NotRoutable)?;
-    if snapshot.is_local_or_broadcast(src) {
+    if snapshot.fib().is_local_or_broadcast(src) {
         return Err(SlowReason::NotRoutable);
     }
     Ok((out, next_hop, port))

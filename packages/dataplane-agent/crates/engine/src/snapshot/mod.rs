@@ -11,7 +11,9 @@ mod view;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, IpSettings, Route, RowId, TrackingMode};
+use tollway_config::dataplane::{
+    DataplaneConfig, InterfaceAddress, IpSettings, Route, RoutingTable, RowId, TrackingMode,
+};
 
 pub use crate::error::BuildError;
 use crate::firewall::address_set::Contents;
@@ -19,7 +21,7 @@ use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::TableKind;
 use crate::flow::conntrack::Timeouts;
 use crate::interface::InterfaceMap;
-use crate::ip::fib::{Address, ChangedTables, ConnectedBase, Fib, Fib6, Table, Tables, resolve, zones};
+use crate::ip::fib::{Address, Bases, ChangedTables, Fib, Fib6, Table, Tables, gateway_scopes, resolve};
 use crate::ip::gateway_checks::{GatewayChecks, GatewayKey};
 use crate::ip::neighbor::StaticNeighbor;
 use crate::ip::routing_policy::RoutingPolicy;
@@ -258,7 +260,8 @@ impl Snapshot {
             build_routes(config, &addresses6, &map, &interfaces, &down, basis.zip(known))?;
         let routes = ChangedRoutes { v4, v6 };
         for (index, interface) in interfaces.iter_mut().enumerate() {
-            interface.addresses = fib.addresses(index as u16).to_vec();
+            let (_, home) = tables.home(&fib, interface.zone);
+            interface.addresses = home.addresses(index as u16).to_vec();
         }
         add_networks(config, &map, &mut interfaces);
         add_ipv6(&addresses6, &map, &mut interfaces);
@@ -413,11 +416,13 @@ fn build_routes<A: Address>(
     let configured = &config.routing_tables;
     let stays = |(basis, before): &(Basis<'_>, FormerTables<'_, A>)| {
         let states = |interfaces: &[Interface]| -> Vec<_> {
-            interfaces.iter().map(|interface| (interface.row, interface.enabled, interface.up)).collect()
+            let state = |of: &Interface| (of.row, of.enabled, of.up, of.zone);
+            interfaces.iter().map(state).collect()
         };
         let of_family = |address: &&InterfaceAddress| A::of(address.address).is_some();
         before.addresses.iter().filter(of_family).eq(addresses.iter().filter(of_family))
             && states(&basis.snapshot.interfaces) == states(interfaces)
+            && vrfs(&basis.config.routing_tables).eq(vrfs(configured))
     };
     if let Some((basis, FormerTables { main, others, .. })) = basis.filter(stays) {
         let of_family = |route: &&Route| A::of(route.destination).is_some();
@@ -429,21 +434,27 @@ fn build_routes<A: Address>(
         }
         let few = main.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
         if !(few && differs_in_more(basis.config, config)) {
-            let base = main.base();
-            let mut checked = resolve(&zones(&base, configured)?, &config.routes, down)?.into_iter();
+            let bases = Bases::of_tables(main, others);
+            let mut checked =
+                resolve(&gateway_scopes(&bases, configured)?, &config.routes, down)?.into_iter();
             let of_main = checked.next().unwrap_or_default();
             if main.has_room(&of_main) && main.unused_blocks() < UNUSED_BLOCKS {
-                let (others, changed) = Tables::build(&base, configured, checked, Some(others))?;
+                let (others, changed) = Tables::build(&bases, configured, checked, Some(others))?;
                 let changed = ChangedTables { main: Some(of_main), others: changed };
                 return Ok(BuiltRoutes { main: Arc::clone(main), others, changed });
             }
         }
     }
-    let base = Arc::new(ConnectedBase::new(config, addresses, map, &running)?);
-    let mut routes = resolve(&zones(&base, configured)?, &config.routes, down)?.into_iter();
-    let main = Table::with_routes(Arc::clone(&base), &routes.next().unwrap_or_default())?;
-    let (others, _) = Tables::build(&base, configured, routes, None)?;
+    let bases = Bases::new(config, addresses, map, &running)?;
+    let mut routes = resolve(&gateway_scopes(&bases, configured)?, &config.routes, down)?.into_iter();
+    let main = Table::with_routes(Arc::clone(bases.of(0)), &routes.next().unwrap_or_default())?;
+    let (others, _) = Tables::build(&bases, configured, routes, None)?;
     Ok(BuiltRoutes { main: Arc::new(main), others, changed: ChangedTables::default() })
+}
+
+/// Tables of VRFs: rows and zones.
+fn vrfs(tables: &[RoutingTable]) -> impl Iterator<Item = (RowId, u16)> {
+    tables.iter().filter(|table| table.zone != 0).map(|table| (table.row, table.zone))
 }
 
 /// The tables of a family, and the configured routes that are to replace those in them.

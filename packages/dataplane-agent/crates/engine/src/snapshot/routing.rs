@@ -9,6 +9,7 @@ use crate::flow::change_counters::Stamp;
 use crate::ids::{InterfaceIndex, NO_INTERFACE};
 use crate::ip::fib::{Address, Table, Tables};
 use crate::ip::routing_policy::{Decision, RoutingPolicy, RoutingQuery, RoutingTables};
+use crate::packet::tuple::Zone;
 
 /// The tables of a family, where there is more to routing than the main table.
 #[derive(Debug)]
@@ -45,6 +46,18 @@ impl Snapshot {
     /// The tables of IPv6 beside the main table.
     pub fn tables6(&self) -> &Tables<u128> {
         &self.tables6
+    }
+
+    /// The table of IPv4 in which packets of a zone are looked up if no rule and no mark decides. Own addresses are its.
+    #[inline]
+    pub fn home(&self, zone: Zone) -> &Arc<Table<u32>> {
+        self.tables.home(&self.fib, zone).1
+    }
+
+    /// [`Self::home`] of IPv6.
+    #[inline]
+    pub fn home6(&self, zone: Zone) -> &Arc<Table<u128>> {
+        self.tables6.home(&self.fib6, zone).1
     }
 
     /// The table of IPv6 with a number.
@@ -84,20 +97,27 @@ impl<'a, A: Address> FamilyTables<'a, A> {
         rows.into_iter().filter(|row| *row != 0).collect()
     }
 
-    /// The table in which packets from one address to another are found that have no mark and come in by no interface.
-    fn table_of(&self, source: A, destination: A) -> &'a Table<A> {
-        let query = RoutingQuery { source, destination, mark: 0, interface: NO_INTERFACE };
+    /// The table in which packets of a zone from one address to another are found that have no mark and come in by no
+    /// interface.
+    fn table_of(&self, zone: Zone, source: A, destination: A) -> &'a Table<A> {
+        let query = RoutingQuery { zone, source, destination, mark: 0, interface: NO_INTERFACE };
         let number = self.decide(&query, || 0).table;
         self.tables.others.get(number).map_or(self.tables.main, |table| table)
     }
 
-    /// Whether packets from `source` to `destination`, another station, may leave by an interface, or by any.
-    pub fn leaves_by(&self, source: A, destination: A, interface: Option<InterfaceIndex>) -> bool {
-        self.table_of(source, destination).leaves_by(destination, interface)
+    /// Whether packets of a zone from `source` to `destination`, another station, may leave by an interface, or by any.
+    pub fn leaves_by(
+        &self,
+        zone: Zone,
+        source: A,
+        destination: A,
+        interface: Option<InterfaceIndex>,
+    ) -> bool {
+        self.table_of(zone, source, destination).leaves_by(destination, interface)
     }
 
-    /// Source address for packets of the router to a destination.
-    pub fn source_for(&self, destination: A) -> Option<A> {
-        self.table_of(A::default(), destination).source_for(destination)
+    /// Source address for packets of the router from a zone to a destination.
+    pub fn source_for(&self, zone: Zone, destination: A) -> Option<A> {
+        self.table_of(zone, A::default(), destination).source_for(destination)
     }
 }

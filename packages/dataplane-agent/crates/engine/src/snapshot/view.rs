@@ -11,13 +11,15 @@ use crate::firewall::marks::MarkNames;
 use crate::firewall::rules::{Position, RuleTable, TableKind};
 use crate::ids::LinkId;
 use crate::ip::address_states::ConfiguredAddress;
-use crate::ip::fib::{Address, ChangedTables, Fib, Fib6, Lookup, Table, resolve, zones};
+use crate::ip::fib::{
+    Address, Bases, ChangedTables, Fib, Fib6, Lookup, Table, Tables, gateway_scopes, resolve,
+};
 use crate::ip::fragments::FragmentLimits;
 use crate::ip::gateway_checks::GatewayChecks;
 use crate::ip::multipath::flow_hash;
 use crate::ip::router_advertisements::AdvertisingInterface;
 use crate::packet::family::Family;
-use crate::packet::tuple::{Addr, Tuple};
+use crate::packet::tuple::{Addr, Tuple, Zone};
 use crate::packet::{Hook, Meta, flag};
 use crate::qos::forest::Context;
 use crate::qos::queues::{LeafLookup, LinkInterface};
@@ -151,10 +153,10 @@ impl Snapshot {
         }
     }
 
-    /// Looks up the route to an address. Not for limited broadcast and multicast addresses.
+    /// Looks up the route to an address in the table of a zone. Not for limited broadcast and multicast addresses.
     #[inline]
-    pub(crate) fn lookup(&self, address: u32) -> Lookup {
-        self.fib.lookup(address)
+    pub(crate) fn lookup(&self, zone: Zone, address: u32) -> Lookup {
+        self.home(zone).lookup(address)
     }
 
     /// [`Self::lookup`] for a packet that is routed by this tuple.
@@ -220,18 +222,20 @@ impl Snapshot {
     /// Names the row of a route that is impossible.
     pub(crate) fn resolve_routes(&self, config: &DataplaneConfig) -> Result<ChangedRoutes, BuildError> {
         Ok(ChangedRoutes {
-            v4: self.resolve_family(&self.fib, config)?,
-            v6: self.resolve_family(&self.fib6, config)?,
+            v4: self.resolve_family(&self.fib, &self.tables, config)?,
+            v6: self.resolve_family(&self.fib6, &self.tables6, config)?,
         })
     }
 
     fn resolve_family<A: Address>(
         &self,
         main: &Table<A>,
+        others: &Tables<A>,
         config: &DataplaneConfig,
     ) -> Result<ChangedTables<A>, BuildError> {
-        let (base, down) = (main.base(), self.gateway_checks.down());
-        let mut routes = resolve(&zones(&base, &config.routing_tables)?, &config.routes, &down)?.into_iter();
+        let (bases, down) = (Bases::of_tables(main, others), self.gateway_checks.down());
+        let scopes = gateway_scopes(&bases, &config.routing_tables)?;
+        let mut routes = resolve(&scopes, &config.routes, &down)?.into_iter();
         Ok(ChangedTables { main: routes.next(), others: (1..).zip(routes).collect() })
     }
 
@@ -249,17 +253,24 @@ impl Snapshot {
         &self.gateway_checks
     }
 
-    /// Whether an address is the router's own.
-    #[inline]
-    pub(crate) fn is_local(&self, address: u32) -> bool {
-        self.fib.is_local(address)
+    /// Zone of the interface that a packet came in on. [`Meta::tuple`] has another one if the packet is a reply to one from
+    /// there.
+    pub(crate) fn zone_of_ingress(&self, meta: &Meta) -> Zone {
+        let ingress = self.interface(meta.in_interface).or_else(|| self.interface_of(meta.tap));
+        ingress.map_or(meta.tuple.zone, |interface| interface.zone)
     }
 
-    /// Whether an address is the router's own or the broadcast address of a connected network, so that no other
+    /// Whether an address is the router's own in a zone.
+    #[inline]
+    pub(crate) fn is_local(&self, zone: Zone, address: u32) -> bool {
+        self.home(zone).is_local(address)
+    }
+
+    /// Whether an address is in a zone the router's own or the broadcast address of a connected network, so that no other
     /// station sends from it.
     #[inline]
-    pub(crate) fn is_local_or_broadcast(&self, address: u32) -> bool {
-        self.fib.is_local_or_broadcast(address)
+    pub(crate) fn is_local_or_broadcast(&self, zone: Zone, address: u32) -> bool {
+        self.home(zone).is_local_or_broadcast(address)
     }
 
     /// Whether connections may be masqueraded with this address of an interface row.
@@ -273,29 +284,29 @@ impl Snapshot {
         })
     }
 
-    /// Whether an address is the limited broadcast address or that of a connected network.
-    pub(crate) fn is_broadcast(&self, address: u32) -> bool {
-        address == u32::MAX || matches!(self.fib.lookup(address), Lookup::Broadcast { .. })
+    /// Whether an address is the limited broadcast address or that of a connected network in a zone.
+    pub(crate) fn is_broadcast(&self, zone: Zone, address: u32) -> bool {
+        address == u32::MAX || matches!(self.home(zone).lookup(address), Lookup::Broadcast { .. })
     }
 
-    /// Whether packets to an address of another station may leave by an interface, or by any if none is given.
-    pub(crate) fn leaves_by(&self, address: u32, interface: Option<u16>) -> bool {
-        self.fib.leaves_by(address, interface)
+    /// Whether packets from a zone to an address of another station may leave by an interface, or by any if none is given.
+    pub(crate) fn leaves_by(&self, zone: Zone, address: u32, interface: Option<u16>) -> bool {
+        self.home(zone).leaves_by(address, interface)
     }
 
-    /// Source address for packets of the router to a destination.
-    pub(crate) fn source_for(&self, destination: u32) -> Option<u32> {
+    /// Source address for packets of the router from a zone to a destination.
+    pub(crate) fn source_for(&self, zone: Zone, destination: u32) -> Option<u32> {
         match self.policy() {
             None => self.fib.source_for(destination),
-            Some(tables) => tables.source_for(destination),
+            Some(tables) => tables.source_for(zone, destination),
         }
     }
 
     /// [`Self::source_for`] of IPv6.
-    pub(crate) fn ipv6_source_for(&self, destination: u128) -> Option<u128> {
+    pub(crate) fn ipv6_source_for(&self, zone: Zone, destination: u128) -> Option<u128> {
         match self.policy6() {
             None => self.fib6.source_for(destination),
-            Some(tables) => tables.source_for(destination),
+            Some(tables) => tables.source_for(zone, destination),
         }
     }
 

@@ -293,7 +293,7 @@ fn hello(agent: &Agent, protocol: u32) -> Result<ReplyBody, Refusal> {
         revision: agent.active.revision,
         digest: agent.digest.text().to_owned(),
         ports: agent.ports.info(),
-        router_netns: agent.router.as_ref().map(|router| router.name().to_owned()).unwrap_or_default(),
+        router_netns: agent.router.as_ref().map(|router| router.main().name().to_owned()).unwrap_or_default(),
     })
 }
 

@@ -26,7 +26,7 @@ use crate::learned_routes::LearnedRoutes;
 use crate::link_counters::LinkCounters;
 use crate::options::{AgentError, Options};
 use crate::ports::Ports;
-use crate::router_namespace::RouterNamespace;
+use crate::router_namespaces::RouterNamespaces;
 use crate::server::Server;
 use crate::traces::Traces;
 use crate::workers::Workers;
@@ -166,12 +166,12 @@ impl Start<'_> {
                 .map_err(AgentError::failed("the worker threads"))?;
         let router = match self.claim {
             Some(_) => Some(
-                RouterNamespace::new(&self.options.netns_name)
+                RouterNamespaces::new(&self.options.netns_name)
                     .map_err(AgentError::failed("the router's network namespace"))?,
             ),
             None => None,
         };
-        let learned = router.as_ref().map(|router| LearnedRoutes::new(router.namespace())).transpose();
+        let learned = router.as_ref().map(|router| LearnedRoutes::new(router.main().namespace())).transpose();
         let learned = learned.map_err(AgentError::failed("the router's routes"))?;
         let (journal, problem) = Journal::open(&self.active_path.with_file_name("connections.journal"));
         let problem = problem.map(|error| format!("the connection journal cannot be written: {error}"));

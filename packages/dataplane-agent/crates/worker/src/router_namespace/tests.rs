@@ -1,5 +1,8 @@
 use super::*;
-use tollway_config::dataplane::{ArpMode, InterfaceKind, IoChoice, Ipv6AddressOptions, Route, RouteTarget};
+use tollway_config::dataplane::{
+    ArpMode, Gateway, InterfaceKind, IoChoice, Ipv6AddressOptions, Route, RouteOptions, RouteTarget,
+    RoutingTable,
+};
 use tollway_engine::snapshot::PortFacts;
 
 fn config() -> DataplaneConfig {
@@ -97,16 +100,66 @@ fn snapshot(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Snapsho
 }
 
 fn taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapState> {
-    wanted_taps(config, &snapshot(config, |_| true))
+    wanted_taps(config, &snapshot(config, |_| true), 0)
 }
 
 /// The routes of the namespace while these interfaces have a carrier.
 fn wanted_words(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Vec<String> {
     let snapshot = snapshot(config, running);
-    let taps = wanted_taps(config, &snapshot);
-    let mut routes = wanted_routes(snapshot.fib(), &taps);
-    routes.append(&mut wanted_routes(snapshot.fib6(), &taps));
+    words_of(config, &snapshot, 0)
+}
+
+/// The routes of the namespace of a zone.
+fn words_of(config: &DataplaneConfig, snapshot: &Snapshot, zone: Zone) -> Vec<String> {
+    let taps = wanted_taps(config, snapshot, zone);
+    let ways = Ways::new(config, &taps, zone);
+    let mut routes = wanted_routes(snapshot.home(zone), &ways);
+    routes.append(&mut wanted_routes(snapshot.home6(zone), &ways));
     routes.into_iter().collect()
+}
+
+#[test]
+fn the_namespace_of_a_vrf_has_its_interfaces_and_routes() {
+    let mut config = config();
+    config.interfaces[1].zone = 7;
+    config.routing_tables =
+        vec![RoutingTable { row: 300, name: "blue".to_owned(), mark: 0, fib: true, zone: 7 }];
+    let route = |destination: [u8; 4], prefix_len: u8, table, gateway: Gateway| Route {
+        row: 200,
+        destination: IpAddr::from(destination),
+        prefix_len,
+        distance: 1,
+        target: RouteTarget::Gateways { gateways: vec![gateway] },
+        pref_src: None,
+        options: RouteOptions { table, ..Default::default() },
+    };
+    let by =
+        |address: [u8; 4], table| Gateway { address: Some(IpAddr::from(address)), interface: None, table };
+    let through = |interface| Gateway { address: None, interface: Some(interface), table: None };
+    config.routes = vec![
+        route([0, 0, 0, 0], 0, 0, by([192, 168, 88, 254], None)),
+        route([10, 7, 0, 0], 16, 0, through(2)),
+        route([10, 8, 0, 0], 16, 1, by([10, 0, 0, 2], None)),
+        // To the main table.
+        route([0, 0, 0, 0], 0, 1, by([192, 168, 88, 254], Some(0))),
+    ];
+    let snapshot = snapshot(&config, |_| true);
+    assert_eq!(wanted_taps(&config, &snapshot, 0).into_keys().collect::<Vec<_>>(), [1]);
+    assert_eq!(wanted_taps(&config, &snapshot, 7).into_keys().collect::<Vec<_>>(), [2]);
+    assert_eq!(
+        words_of(&config, &snapshot, 0),
+        [
+            "0.0.0.0/0 via 192.168.88.254 dev tw1 onlink proto 84 metric 1",
+            "10.7.0.0/16 dev tw1 scope link proto 84 metric 1",
+        ]
+    );
+    assert_eq!(
+        words_of(&config, &snapshot, 7),
+        [
+            "0.0.0.0/0 dev tw2 scope link proto 84 metric 1",
+            "10.8.0.0/16 via 10.0.0.2 dev tw2 onlink proto 84 metric 1",
+        ]
+    );
 }
 
 #[test]

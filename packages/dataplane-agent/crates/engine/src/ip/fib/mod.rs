@@ -51,8 +51,8 @@ use control::{Control, Published};
 pub use listing::{ListedRoute, RouteSource};
 pub use lookup::{Discard, Lookup, Lookup6, NextHop, RouteLookup};
 use next_hops::NextHops;
-pub use resolver::{StaticRoutes, Zone, resolve};
-pub use tables::{ChangedTables, Tables, zones};
+pub use resolver::{GatewayScope, StaticRoutes, resolve};
+pub use tables::{Bases, ChangedTables, Tables, gateway_scopes};
 pub use trie::TOGETHER;
 
 /// Route number that means "no route".
@@ -187,8 +187,11 @@ impl<A: Address> Table<A> {
         running: &[bool],
     ) -> Result<Self, BuildError> {
         let base = ConnectedBase::new(config, &config.addresses, interfaces, running)?;
-        let routes =
-            resolve(&[Zone { row: 0, base: &base, sees_main: false }], &config.routes, &HashSet::new())?;
+        let routes = resolve(
+            &[GatewayScope { row: 0, base: &base, sees_main: false }],
+            &config.routes,
+            &HashSet::new(),
+        )?;
         Self::with_routes(Arc::new(base), routes.first().unwrap_or(&StaticRoutes::default()))
     }
 

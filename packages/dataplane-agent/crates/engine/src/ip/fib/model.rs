@@ -194,8 +194,11 @@ fn routes(configured: &[(Spot, u8, usize)]) -> Vec<Route> {
 /// The configured routes of a table, checked.
 fn checked(fib: &Fib, configured: &[(Spot, u8, usize)]) -> StaticRoutes<u32> {
     let base = fib.base();
-    let tables =
-        resolve(&[Zone { row: 0, base: &base, sees_main: false }], &routes(configured), &HashSet::new());
+    let tables = resolve(
+        &[GatewayScope { row: 0, base: &base, sees_main: false }],
+        &routes(configured),
+        &HashSet::new(),
+    );
     tables.unwrap().remove(0)
 }
 

@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 16;
 
 /// What the gateways of a table's routes are looked up in.
 #[derive(Debug)]
-pub struct Zone<'a, A> {
+pub struct GatewayScope<'a, A> {
     /// Row of the table; 0 for the main table.
     pub row: RowId,
     /// Connected networks and own addresses.
@@ -49,7 +49,7 @@ impl<A> Default for StaticRoutes<A> {
 /// Checks the configured routes of a family and finds their next hops. The zones and the result are in the order of the
 /// numbers of the tables. Errors name the row.
 pub fn resolve<A: Address>(
-    zones: &[Zone<'_, A>],
+    zones: &[GatewayScope<'_, A>],
     routes: &[Route],
     down: &HashSet<GatewayKey>,
 ) -> Result<Vec<StaticRoutes<A>>, BuildError> {
@@ -105,7 +105,7 @@ struct Wanted<A> {
 }
 
 struct Resolver<'a, A: Address> {
-    zones: &'a [Zone<'a, A>],
+    zones: &'a [GatewayScope<'a, A>],
     routes: &'a [(A, &'a Route)],
     down: &'a HashSet<GatewayKey>,
     /// Routes that may lead to gateways, by table and prefix.
@@ -118,7 +118,11 @@ struct Resolver<'a, A: Address> {
 }
 
 impl<'a, A: Address> Resolver<'a, A> {
-    fn new(zones: &'a [Zone<'a, A>], routes: &'a [(A, &'a Route)], down: &'a HashSet<GatewayKey>) -> Self {
+    fn new(
+        zones: &'a [GatewayScope<'a, A>],
+        routes: &'a [(A, &'a Route)],
+        down: &'a HashSet<GatewayKey>,
+    ) -> Self {
         let widest = routes.iter().map(|(_, route)| route.options.target_scope).max().unwrap_or(0);
         let mut leading: HashMap<_, Vec<usize>> = HashMap::new();
         let mut lengths = BTreeSet::new();

@@ -81,7 +81,7 @@ fn judge<F>(
     if interface.arp == ArpMode::Disabled {
         return (DropReason::ArpIgnored, false);
     }
-    if is_group(packet.sender_addr) || snapshot.is_broadcast(packet.sender_addr) {
+    if is_group(packet.sender_addr) || snapshot.is_broadcast(interface.zone, packet.sender_addr) {
         return (DropReason::ArpIgnored, false);
     }
     let own = interface.has_address(packet.target_addr);
@@ -91,7 +91,7 @@ fn judge<F>(
         arp::REQUEST if own && !announcement => LearnedFrom::Request,
         _ => LearnedFrom::Announcement,
     };
-    let plausible = packet.sender_addr != 0 && !snapshot.is_local(packet.sender_addr);
+    let plausible = packet.sender_addr != 0 && !snapshot.is_local(interface.zone, packet.sender_addr);
     // Stations outside the networks of the interface, on-link gateways for example, are not learned from their own
     // requests: they become neighbours only if a route leads to them and the router has asked.
     let asks_from_outside = how == LearnedFrom::Request && !interface.reaches(packet.sender_addr);
@@ -117,16 +117,16 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
     if interface.published.contains(&target) {
         return true;
     }
-    let usable = !matches!(target >> 24, 0 | 127 | 224..) && !snapshot.is_broadcast(target);
+    let usable = !matches!(target >> 24, 0 | 127 | 224..) && !snapshot.is_broadcast(interface.zone, target);
     if !usable || packet.sender_addr == 0 {
         return false;
     }
     // A proxy ARP answer from a router that does not forward would cut the target off.
-    let leaves_by = |interface| snapshot.settings.ip_forward && snapshot.leaves_by(target, interface);
+    let leaves_by = |by| snapshot.settings.ip_forward && snapshot.leaves_by(interface.zone, target, by);
     let back = || leaves_by(Some(in_interface));
     match interface.arp {
         // The router's own addresses on other interfaces count as reachable through it.
-        ArpMode::ProxyArp => snapshot.is_local(target) || leaves_by(None) && !back(),
+        ArpMode::ProxyArp => snapshot.is_local(interface.zone, target) || leaves_by(None) && !back(),
         ArpMode::LocalProxyArp => back(),
         ArpMode::Enabled | ArpMode::Disabled | ArpMode::ReplyOnly => false,
     }

@@ -117,7 +117,8 @@ fn transmit<F: Frame>(
             && let Some(address) = out.address_for(meta.next_hop)
         {
             let entry = OptionEntry::at(address, state.utc_ns());
-            options::fill(l3, entry, |own| snapshot.is_local(own));
+            let zone = meta.tuple.zone;
+            options::fill(l3, entry, |own| snapshot.is_local(zone, own));
         }
     }
     if is_ipv6 {

@@ -204,7 +204,7 @@ fn lookup(snapshot: &Snapshot, destination: u32, routed: &Tuple, interface: Inte
         Some(tables) if tables.has_marks() => Lookup::NoRoute,
         Some(tables) => {
             let source = routed.src.as_v4().unwrap_or_default();
-            let query = RoutingQuery { source, destination, mark: 0, interface };
+            let query = RoutingQuery { zone: routed.zone, source, destination, mark: 0, interface };
             tables.decide(&query, || u64::from(snapshot.flow_hash(routed))).lookup
         }
     }
@@ -217,7 +217,8 @@ fn lookup_ipv6(snapshot: &Snapshot, destination: u128, routed: &Tuple, interface
         None => snapshot.fib6().lookup_for(destination, flow),
         Some(tables) if tables.has_marks() => Lookup6::NoRoute,
         Some(tables) => {
-            let query = RoutingQuery { source: routed.src.0, destination, mark: 0, interface };
+            let query =
+                RoutingQuery { zone: routed.zone, source: routed.src.0, destination, mark: 0, interface };
             tables.decide(&query, flow).lookup
         }
     }

@@ -1,0 +1,351 @@
+//! VRFs: interfaces with addresses and routes of their own, which others do not see.
+
+use std::collections::BTreeMap;
+
+use tollway_config::dataplane::{Gateway, Route, RouteTarget, TrackingMode};
+use tollway_engine::packet::frame::VnetState;
+use tollway_engine::packet::verdict::DropReason;
+use tollway_testkit::packet::{PacketBuilder, tcp_flag};
+use tollway_testkit::random::Random;
+use tollway_testkit::router::{To, port_mac};
+use tollway_testkit::{Counter, Ipv6Builder, Output, Router, RouterConfig, rule};
+
+const HOST: &str = "192.168.88.10";
+const OWN: &str = "192.168.88.1";
+const SERVER: &str = "203.0.113.5";
+const UPLINK: &str = "10.2.0.254";
+const HOST6: &str = "2001:db8:1::10";
+const OWN6: &str = "2001:db8:1::1";
+const SERVER6: &str = "2001:db8:ff::5";
+const UPLINK6: &str = "2001:db8:3::fe";
+
+/// Two VRFs with the same network and the same host, and an uplink of the main table to which both leak.
+fn config() -> RouterConfig {
+    RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .address(1, "2001:db8:1::1/64")
+        .address(2, "2001:db8:1::1/64")
+        .address(3, "2001:db8:3::1/64")
+        .route("0.0.0.0/0", UPLINK)
+        .route("::/0", UPLINK6)
+        .vrf(7, &[1])
+        .vrf(9, &[2])
+        .leak(1, "0.0.0.0/0", UPLINK, 0)
+        .leak(2, "0.0.0.0/0", UPLINK, 0)
+        .leak(1, "::/0", UPLINK6, 0)
+        .leak(2, "::/0", UPLINK6, 0)
+        .with(|config| config.settings.icmp_rate_limit_ms = 0)
+}
+
+fn translated() -> RouterConfig {
+    config()
+        .nat("srcnat", rule().out_interface(3).masquerade())
+        .ipv6_nat("srcnat", rule().out_interface(3).masquerade())
+}
+
+fn router(config: RouterConfig, workers: u32) -> Router {
+    let mut router = Router::with_workers(config, workers)
+        .hosts(0, &[HOST])
+        .hosts(1, &[HOST])
+        .hosts(2, &[UPLINK])
+        .hosts6(0, &[HOST6])
+        .hosts6(1, &[HOST6])
+        .hosts6(2, &[UPLINK6]);
+    router.advance_ms(1_100);
+    router
+}
+
+fn sent(out: &[Output], port: u16) -> Vec<&Output> {
+    out.iter().filter(|output| output.to == To::Port(port)).collect()
+}
+
+fn later(router: &mut Router, mut out: Vec<Output>) -> Vec<Output> {
+    out.extend(router.advance_ms(5));
+    out
+}
+
+#[test]
+fn answers_go_back_to_the_vrf_of_the_request_without_a_route_in_the_main_table() {
+    for workers in [1, 3] {
+        let mut router = router(translated(), workers);
+        let request = PacketBuilder::ipv4(HOST, SERVER).udp(4000, 53);
+        let request6 = Ipv6Builder::new(HOST6, SERVER6).udp(4000, 53);
+        for round in 0..4 {
+            for port in [0, 1] {
+                let sent_out = router.send(port, &request);
+                let out = later(&mut router, sent_out);
+                let [request] = sent(&out, 2)[..] else { panic!("{out:?}") };
+                let packet = request.packet();
+                let answer = PacketBuilder::ipv4(SERVER, "10.2.0.1").udp(53, packet.ports.0);
+                let sent_out = router.send(2, &answer);
+                let out = later(&mut router, sent_out);
+                assert_eq!(sent(&out, port).len(), 1, "round {round}, port {port}: {out:?}");
+                assert!(sent(&out, 1 - port).is_empty());
+                // From the second answer on the flow cache forwards.
+                assert!(round < 2 || request.fast && sent(&out, port)[0].fast, "round {round}");
+
+                let sent_out = router.send6(port, &request6);
+                let out = later(&mut router, sent_out);
+                let [request] = sent(&out, 2)[..] else { panic!("{out:?}") };
+                let answer = Ipv6Builder::new(SERVER6, "2001:db8:3::1").udp(53, request.ipv6().ports.0);
+                let sent_out = router.send6(2, &answer);
+                let out = later(&mut router, sent_out);
+                assert_eq!(sent(&out, port).len(), 1, "round {round}, port {port}: {out:?}");
+                assert!(sent(&out, 1 - port).is_empty());
+            }
+        }
+        assert_eq!(router.connections().len(), 4);
+    }
+}
+
+#[test]
+fn what_is_in_no_table_of_the_vrf_is_not_routed() {
+    let mut router = router(config(), 1);
+    // The main table has the network of the uplink, the VRF has not; its default route leads to the uplink.
+    router.reconfigure(|config| config.routes.retain(|route| route.options.table == 0));
+    for target in [SERVER, "10.2.0.254", "10.2.0.1"] {
+        router.moved();
+        let out = router.send(0, &PacketBuilder::ipv4(HOST, target).udp(4000, 53));
+        assert_eq!(router.moved().get(&Counter::Drop(DropReason::NoRoute)), Some(&1), "{target}");
+        let [error] = sent(&out, 0)[..] else { panic!("{out:?}") };
+        assert_eq!((error.packet().src.to_string().as_str(), error.packet().icmp), (OWN, Some((3, 0))));
+    }
+    // The main table does not see the networks of VRFs.
+    router.moved();
+    router.send(2, &PacketBuilder::ipv4(UPLINK, HOST).udp(4000, 53));
+    assert_eq!(router.moved().get(&Counter::Drop(DropReason::NoRoute)), None, "the default route leads back");
+    router.moved();
+    let out = router.send6(0, &Ipv6Builder::new(HOST6, UPLINK6).udp(4000, 53));
+    assert!(sent(&out, 2).is_empty());
+    assert_eq!(router.moved().get(&Counter::Drop(DropReason::NoRoute)), Some(&1));
+}
+
+#[test]
+fn an_address_is_the_routers_in_its_own_vrf_alone() {
+    let mut router = router(config(), 1);
+    for port in [0, 1] {
+        let out = router.send(port, &PacketBuilder::ipv4(HOST, OWN).echo_request(7, 1));
+        let out = later(&mut router, out);
+        let [reply] = sent(&out, port)[..] else { panic!("{out:?}") };
+        assert_eq!((reply.packet().dst.to_string().as_str(), reply.packet().icmp), (HOST, Some((0, 0))));
+        assert!(sent(&out, 1 - port).is_empty());
+        let out = router.send6(port, &Ipv6Builder::new(HOST6, OWN6).echo_request(7, 1));
+        let out = later(&mut router, out);
+        assert_eq!(sent(&out, port).len(), 1, "{out:?}");
+        assert!(sent(&out, 1 - port).is_empty());
+        // To services of its interface.
+        let out = router.send(port, &PacketBuilder::ipv4(HOST, OWN).tcp(4000, 22, tcp_flag::SYN, 1, 0));
+        assert_eq!(
+            out.iter().filter(|output| output.to == To::Local(u32::from(port) + 1)).count(),
+            1,
+            "{out:?}"
+        );
+    }
+    // From the main table the address is somebody else's.
+    let out = router.send(2, &PacketBuilder::ipv4(UPLINK, OWN).echo_request(7, 1));
+    let out = later(&mut router, out);
+    assert!(sent(&out, 2).iter().all(|output| output.packet().icmp != Some((0, 0))), "{out:?}");
+    // Services of a VRF send by its routes.
+    let packet = PacketBuilder::ipv4(OWN, HOST).tcp(22, 4000, tcp_flag::SYN | tcp_flag::ACK, 1, 2).build_l3();
+    for tap in [1, 2] {
+        let out = router.send_local_by(0, tap, &packet);
+        assert_eq!(sent(&out, tap as u16 - 1).len(), 1, "{out:?}");
+        assert!(sent(&out, 2 - tap as u16).is_empty());
+    }
+}
+
+#[test]
+fn errors_about_packets_of_a_vrf_come_back_to_it() {
+    let mut router = router(translated(), 1);
+    for port in [0, 1] {
+        // The router's own: the time to live runs out.
+        let out = router.send(port, &PacketBuilder::ipv4(HOST, SERVER).udp(4000, 53).ttl(1));
+        let out = later(&mut router, out);
+        let [error] = sent(&out, port)[..] else { panic!("{out:?}") };
+        assert_eq!((error.packet().src.to_string().as_str(), error.packet().icmp), (OWN, Some((11, 0))));
+        // A router's on the way, about the translated packet.
+        let out = router.send(port, &PacketBuilder::ipv4(HOST, SERVER).udp(4000, 53));
+        let out = later(&mut router, out);
+        let [request] = sent(&out, 2)[..] else { panic!("{out:?}") };
+        let quote = &request.bytes[14..];
+        let error = PacketBuilder::ipv4(UPLINK, "10.2.0.1").icmp(3, 1, [0; 4]).payload(quote);
+        let out = router.send(2, &error.eth_dst(port_mac(2)));
+        let [error] = sent(&out, port)[..] else { panic!("{out:?}") };
+        let quoted = error.packet().quoted().expect("a quote");
+        assert_eq!(
+            (quoted.src.to_string().as_str(), (quoted.first_words.0, quoted.first_words.1)),
+            (HOST, (4000, 53))
+        );
+    }
+}
+
+#[test]
+fn a_route_by_an_interface_of_another_vrf_leaks() {
+    let config =
+        config().route_to("198.51.100.0/24", RouteTarget::Interface { interface: 2 }).with(|config| {
+            if let Some(route) = config.routes.last_mut() {
+                route.options.table = 1;
+            }
+        });
+    let mut router = router(config, 1).hosts(1, &["198.51.100.7"]);
+    let out = router.send(0, &PacketBuilder::ipv4(HOST, "198.51.100.7").udp(4000, 53));
+    let out = later(&mut router, out);
+    assert_eq!(sent(&out, 1).len(), 1, "{out:?}");
+    // The answer has no route of its own in that VRF, where the host's address is another host's.
+    let out = router.send(1, &PacketBuilder::ipv4("198.51.100.7", HOST).udp(53, 4000));
+    assert_eq!(sent(&out, 0).len(), 1, "{out:?}");
+}
+
+#[test]
+fn a_change_of_a_vrfs_routes_concerns_its_flows_alone() {
+    let mut router = router(translated().with(|config| config.tracking.enabled = TrackingMode::Yes), 1);
+    let request = PacketBuilder::ipv4(HOST, SERVER).udp(4000, 53);
+    for port in [0, 1, 0, 1, 0, 1] {
+        let out = router.send(port, &request);
+        later(&mut router, out);
+    }
+    router.reconfigure(|config| {
+        let of_first = |route: &Route| route.options.table == 1;
+        config.routes.retain(|route| !of_first(route) || !route.destination.is_ipv4());
+    });
+    let out = router.send(0, &request);
+    assert!(sent(&out, 2).is_empty(), "{out:?}");
+    let out = router.send(1, &request);
+    let [request] = sent(&out, 2)[..] else { panic!("{out:?}") };
+    assert!(request.fast, "the other VRF's flow is not looked at again");
+}
+
+/// A router of the oracle, and the outside ports that its flows have.
+struct Watched {
+    router: Router,
+    outside: BTreeMap<(u16, u16, bool), u16>,
+}
+
+/// A frame without the outside port: where it went, addresses, the inner ports, and what it carries.
+type Seen = (To, String, String, (u16, u16), usize);
+
+impl Watched {
+    fn new(cache: bool, workers: u32) -> Self {
+        let config = translated().with(|config| {
+            config.settings.allow_fast_path = cache;
+            config.tracking.enabled = TrackingMode::Yes;
+        });
+        Self { router: router(config, workers), outside: BTreeMap::new() }
+    }
+
+    /// Sends the next packet of a flow, or its answer, if it is known where that goes.
+    fn send(&mut self, turn: &Turn) -> Vec<Seen> {
+        let key = (turn.vrf, turn.port, turn.ipv6);
+        let known = self.outside.get(&key).copied();
+        let (service, len) = (53, turn.len);
+        let out = match (turn.answers, known, turn.ipv6) {
+            (true, None, _) => return Vec::new(),
+            (true, Some(port), true) => self
+                .router
+                .send6(2, &Ipv6Builder::new(SERVER6, "2001:db8:3::1").udp(service, port).payload_len(len)),
+            (true, Some(port), false) => self
+                .router
+                .send(2, &PacketBuilder::ipv4(SERVER, "10.2.0.1").udp(service, port).payload_len(len)),
+            (false, _, true) => {
+                let request = Ipv6Builder::new(HOST6, SERVER6).udp(turn.port, service).payload_len(len);
+                self.router.send6(turn.vrf, &request)
+            }
+            (false, _, false) => {
+                let request =
+                    PacketBuilder::ipv4(HOST, SERVER).udp(turn.port, service).ident(9).payload_len(len);
+                match turn.fragments {
+                    true => {
+                        let fragments = request.eth_dst(port_mac(turn.vrf)).build_fragments(400);
+                        let send = |fragment| self.router.inject(turn.vrf, fragment, VnetState::default());
+                        fragments.into_iter().flat_map(send).collect()
+                    }
+                    false => self.router.send(turn.vrf, &request),
+                }
+            }
+        };
+        let out = later(&mut self.router, out);
+        let mut seen = Vec::new();
+        for output in &out {
+            if output.arp().is_some() || turn.ipv6 && output.ipv6().protocol == 58 {
+                continue;
+            }
+            let (src, dst, mut ports, len) = if turn.ipv6 {
+                let packet = output.ipv6();
+                (packet.src.to_string(), packet.dst.to_string(), packet.ports, packet.transport.len())
+            } else {
+                let packet = output.packet();
+                assert!(packet.checksums_right, "{packet:?}");
+                (packet.src.to_string(), packet.dst.to_string(), packet.ports, packet.payload.len())
+            };
+            if output.to == To::Port(2) && ports.1 == service {
+                self.outside.insert(key, ports.0);
+                ports.0 = 0;
+            }
+            seen.push((output.to, src, dst, ports, len));
+        }
+        seen
+    }
+}
+
+/// What one flow does, the same through every router.
+struct Turn {
+    vrf: u16,
+    port: u16,
+    ipv6: bool,
+    answers: bool,
+    fragments: bool,
+    len: usize,
+}
+
+#[test]
+fn the_flow_cache_and_any_number_of_workers_keep_vrfs_apart() {
+    let mut random = Random::new(24);
+    let (mut fast, mut packets) = (0, 0);
+    for _ in 0..tollway_testkit::cases(12) {
+        let mut routers = [Watched::new(true, 1), Watched::new(false, 1), Watched::new(true, 3)];
+        for step in 0..120 {
+            let turn = Turn {
+                vrf: random.below(2) as u16,
+                port: 4000 + random.below(4) as u16,
+                ipv6: random.one_in(3),
+                answers: random.one_in(2),
+                fragments: random.one_in(8),
+                len: [0, 100, 900][random.below(3) as usize],
+            };
+            if random.one_in(15) {
+                // The leak of a VRF goes or comes back.
+                let (table, blackhole) = (1 + random.below(2) as u16, random.one_in(2));
+                for watched in &mut routers {
+                    watched.router.reconfigure(|config| {
+                        let of_table = |route: &&mut Route| route.options.table == table;
+                        for route in config.routes.iter_mut().filter(of_table) {
+                            let address = if route.destination.is_ipv4() { UPLINK } else { UPLINK6 };
+                            let address = Some(address.parse().expect("an address"));
+                            let gateway = Gateway { address, interface: None, table: Some(0) };
+                            route.target = match blackhole {
+                                true => RouteTarget::Blackhole,
+                                false => RouteTarget::Gateways { gateways: vec![gateway] },
+                            };
+                        }
+                    });
+                }
+            }
+            let [cached, slow, several] = routers.each_mut().map(|watched| watched.send(&turn));
+            assert_eq!(cached, slow, "step {step}: the cache");
+            assert_eq!(cached, several, "step {step}: workers");
+            for (to, _, dst, ..) in &cached {
+                // What is for a host goes to that of its own VRF.
+                let for_host = [HOST, HOST6].contains(&dst.as_str());
+                assert!(!for_host || *to == To::Port(turn.vrf), "step {step}: {cached:?}");
+            }
+            packets += cached.len();
+        }
+        fast += routers[0].router.stats().flow_cache_forwarded.packets as usize;
+        let counts = routers.each_ref().map(|watched| watched.router.connections().len());
+        assert_eq!(counts[0], counts[1]);
+        assert_eq!(counts[0], counts[2]);
+    }
+    assert!(fast * 3 > packets, "{fast} of {packets} packets took the fast path");
+}

@@ -1,0 +1,121 @@
+//! The network namespaces of the router: one for the interfaces in no VRF, in which its services run, and one for each VRF,
+//! so that what listens and sends there is apart, even with the same addresses.
+
+use std::collections::BTreeMap;
+
+use tollway_config::dataplane::DataplaneConfig;
+use tollway_engine::packet::tuple::Zone;
+use tollway_engine::snapshot::Snapshot;
+
+use crate::router_namespace::RouterNamespace;
+use crate::workers::{WorkerLost, Workers};
+
+/// Longest name of a VRF that is part of the name of its namespace, bytes.
+const LONGEST: usize = 64;
+
+/// The namespaces.
+#[derive(Debug)]
+pub struct RouterNamespaces {
+    main: RouterNamespace,
+    vrfs: BTreeMap<Zone, RouterNamespace>,
+}
+
+impl RouterNamespaces {
+    /// Opens or creates the namespace `name`. Those of VRFs come with the configuration.
+    ///
+    /// # Errors
+    /// Without privilege.
+    pub fn new(name: &str) -> std::io::Result<Self> {
+        Ok(Self { main: RouterNamespace::new(name, 0)?, vrfs: BTreeMap::new() })
+    }
+
+    /// The namespace of the interfaces in no VRF.
+    pub fn main(&self) -> &RouterNamespace {
+        &self.main
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut RouterNamespace> {
+        std::iter::once(&mut self.main).chain(self.vrfs.values_mut())
+    }
+
+    /// Reconciles the namespaces with a configuration and with the router's active routes, which depend on its links
+    /// too. Returns what failed, for the log.
+    ///
+    /// # Errors
+    /// When a worker is lost.
+    pub fn apply(
+        &mut self,
+        config: &DataplaneConfig,
+        snapshot: &Snapshot,
+        workers: &mut Workers,
+    ) -> Result<Vec<String>, WorkerLost> {
+        let wanted = names(config, self.main.name());
+        let mut problems = Vec::new();
+        // An interface that is in another zone now gives its TAP back before it gets another one.
+        for namespace in self.all() {
+            namespace.withdraw(config, workers)?;
+        }
+        let stays =
+            |zone: &Zone, known: &RouterNamespace| wanted.get(zone).is_some_and(|name| name == known.name());
+        let gone: Vec<Zone> =
+            self.vrfs.iter().filter(|(zone, known)| !stays(zone, known)).map(|(zone, _)| *zone).collect();
+        for mut namespace in gone.iter().filter_map(|zone| self.vrfs.remove(zone)) {
+            namespace.withdraw(&DataplaneConfig::default(), workers)?;
+            namespace.remove();
+        }
+        for (zone, name) in wanted {
+            if let std::collections::btree_map::Entry::Vacant(place) = self.vrfs.entry(zone) {
+                match RouterNamespace::new(&name, zone) {
+                    Ok(namespace) => {
+                        place.insert(namespace);
+                    }
+                    Err(error) => problems.push(format!("{name}: {error}")),
+                }
+            }
+        }
+        for namespace in self.all() {
+            problems.extend(namespace.apply(config, snapshot, workers)?);
+        }
+        Ok(problems)
+    }
+
+    /// Removes the names of the namespaces; processes in them keep running, without network.
+    pub fn remove(self) {
+        self.vrfs.into_values().for_each(RouterNamespace::remove);
+        self.main.remove();
+    }
+}
+
+/// Names of the namespaces of VRFs: that of the main one with the name of the VRF, or with the number of its zone where a
+/// name has other characters than names of files should have.
+fn names(config: &DataplaneConfig, main: &str) -> BTreeMap<Zone, String> {
+    let plain = |name: &str| {
+        name.len() <= LONGEST && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+    };
+    let vrfs = config.routing_tables.iter().filter(|table| table.zone != 0);
+    let named = vrfs.map(|table| match plain(&table.name) {
+        true => (table.zone, format!("{main}-{}", table.name)),
+        false => (table.zone, format!("{main}.{}", table.zone)),
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tollway_config::dataplane::RoutingTable;
+
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_named_after_its_vrf() {
+        let table =
+            |zone, name: &str| RoutingTable { row: 1, name: name.to_owned(), mark: 0, fib: true, zone };
+        let config = DataplaneConfig {
+            routing_tables: vec![table(0, "isp2"), table(7, "blue"), table(9, "../etc"), table(8, "10.0")],
+            ..DataplaneConfig::default()
+        };
+        let names = names(&config, "tollway");
+        let expected = [(7, "tollway-blue"), (8, "tollway.8"), (9, "tollway.9")];
+        assert!(names.iter().map(|(zone, name)| (*zone, name.as_str())).eq(expected));
+    }
+}
