@@ -18,6 +18,7 @@ import { ipRoute } from './menus/ip/route.js';
 import { ipFastPath } from './menus/ip/settings/fast-path.js';
 import { ipSlowPath } from './menus/ip/settings/slow-path.js';
 import { ipSettings } from './menus/ip/settings.js';
+import { ipVrf } from './menus/ip/vrf.js';
 import { ipv6AddressMenu } from './menus/ipv6/address.js';
 import { ipv6AddressList } from './menus/ipv6/firewall/address-list.js';
 import { ipv6Filter } from './menus/ipv6/firewall/filter.js';
@@ -62,6 +63,7 @@ export const registry: readonly Menu[] = [
   ipSettings,
   ipFastPath,
   ipSlowPath,
+  ipVrf,
   ipv6AddressMenu,
   ipv6Filter,
   ipv6Nat,

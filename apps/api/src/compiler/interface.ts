@@ -2,15 +2,23 @@ import type { ArpMode, Interface, InterfaceKind } from '@tollway/dataplane-agent
 import { durationMs } from '@tollway/schema';
 import { interfaceName } from '../snapshot/interfaces.js';
 import type { Row } from '../snapshot/snapshot.js';
-import { requiredValue } from './context.js';
+import { type CompileContext, requiredValue } from './context.js';
 import { InvalidRow } from './invalid-row.js';
+import { zoneOf } from './vrfs.js';
 
 /**
  * An L3 interface of a menu. A disabled one is included and is down.
  * @param mac link-layer address to use instead of that of what is below
  * @throws InvalidRow for a value that the data plane does not know
  */
-export function compileInterface(menu: string, row: Row, kind: InterfaceKind, mac?: string): Interface {
+export function compileInterface(
+  context: CompileContext,
+  menu: string,
+  row: Row,
+  kind: InterfaceKind,
+  mac?: string,
+): Interface {
+  const zone = zoneOf(context, row);
   const timeout = requiredValue(menu, row, 'arp-timeout');
   return {
     row: row.id,
@@ -21,6 +29,8 @@ export function compileInterface(menu: string, row: Row, kind: InterfaceKind, ma
     'mac-address': mac?.toLowerCase() ?? null,
     arp: arpMode(requiredValue(menu, row, 'arp')),
     'arp-timeout-ms': timeout === 'auto' ? null : (durationMs(timeout) ?? null),
+    // The data plane leaves the default out, too.
+    ...(zone !== 0 && { zone }),
   };
 }
 

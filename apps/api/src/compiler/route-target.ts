@@ -13,14 +13,14 @@ export const DISCARDS = ['blackhole', 'unreachable', 'prohibit'] as const;
 
 /**
  * Where a route leads. The data plane decides whether a gateway can be reached, as this changes with the links.
- * @param own addresses of the router
+ * @param ownOf addresses of the router as packets see them that are looked up in a table
  * @throws InvalidRow for a gateway that is an address of the router
  */
 export function routeTarget(
   context: CompileContext,
   row: Row,
   family: AddressFamily,
-  own: ReadonlySet<string>,
+  ownOf: (table: string) => ReadonlySet<string>,
 ): RouteTarget {
   const menu = routeMenuOf(family);
   const discard = DISCARDS.find((kind) => effective(menu, row, kind) === 'true');
@@ -28,7 +28,8 @@ export function routeTarget(
   const text = requiredValue(menu, row, 'gateway');
   const hops = parseNexthops(text, family);
   if (hops === undefined) throw new InvalidRow(`gateway: ${text} is no next hop`);
-  const gateways = hops.map((hop) => gateway(context, hop, own));
+  const table = requiredValue(menu, row, 'routing-table');
+  const gateways = hops.map((hop) => gateway(context, hop, ownOf(hop.table ?? table)));
   const [first] = gateways;
   if (first === undefined) throw new InvalidRow(`gateway: ${text} is no next hop`);
   if (gateways.length > 1 || first.table !== null) return { kind: 'gateways', gateways };

@@ -1,15 +1,22 @@
 import type { RoutingTable } from '@tollway/dataplane-agent';
 import { MAX_ROUTING_TABLES } from '@tollway/dataplane-agent/records';
 import { NO_MARK } from '@tollway/schema';
+import { VRFS } from '../snapshot/vrfs.js';
 import { type CompileContext, effective, requiredValue } from './context.js';
 import { InvalidRow } from './invalid-row.js';
 import { MAIN_TABLE } from './table-names.js';
+import { compileVrfs } from './vrfs.js';
 
 const MENU = '/routing/table';
 
-/** The tables beside the main table; the number of each is its place and one. */
-export function compileTables(context: CompileContext): RoutingTable[] {
-  let count = 0;
+/** The tables beside the main table, those of VRFs behind the others; the number of each is its place and one. */
+export const compileTables = (context: CompileContext): RoutingTable[] => [
+  ...compileOwnTables(context),
+  ...compileVrfs(context),
+];
+
+function compileOwnTables(context: CompileContext): RoutingTable[] {
+  let count = context.enabled(VRFS).length;
   return context.translate(MENU, (row) => {
     const name = requiredValue(MENU, row, 'name');
     const mark = context.marks.of(name);

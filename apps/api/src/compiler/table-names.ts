@@ -1,28 +1,33 @@
 import type { ConfigSnapshot, Row } from '../snapshot/snapshot.js';
+import { VRFS } from '../snapshot/vrfs.js';
 import { InvalidRow } from './invalid-row.js';
 
 /** The table that always exists, whose number is 0. */
 export const MAIN_TABLE = 'main';
 
-/** The names of routing tables that can be used. */
+/** The rows of a menu, if it has any. */
+type Rows = readonly Row[] | undefined;
+
+/** The names of routing tables that can be used: own ones, and those of VRFs. */
 export class TableNames {
   readonly #names: ReadonlySet<string>;
-  readonly #rows: readonly Row[] | undefined;
+  readonly #rows: readonly Rows[];
 
   static #last: TableNames | undefined;
 
   /** Cached: the same object while the tables are unchanged. */
   static of(snapshot: ConfigSnapshot): TableNames {
-    const rows = snapshot.get('/routing/table');
+    const rows = ['/routing/table', VRFS].map((menu) => snapshot.get(menu));
     const last = TableNames.#last;
-    if (last !== undefined && last.#rows === rows) return last;
+    if (last !== undefined && rows.every((each, at) => each === last.#rows[at])) return last;
     TableNames.#last = new TableNames(rows);
     return TableNames.#last;
   }
 
-  private constructor(rows: readonly Row[] | undefined) {
+  private constructor(rows: readonly Rows[]) {
     this.#rows = rows;
-    this.#names = new Set((rows ?? []).flatMap(({ disabled, values }) => (disabled ? [] : (values.name ?? []))));
+    const all = rows.flatMap((each) => each ?? []);
+    this.#names = new Set(all.flatMap(({ disabled, values }) => (disabled ? [] : (values.name ?? []))));
   }
 
   /** @throws InvalidRow, naming the property, for a table that does not exist or is disabled */

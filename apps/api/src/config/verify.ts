@@ -246,7 +246,7 @@ function checkReferences({ menu, values, given, snapshot }: ProposedRow, sibling
     if (wrong === undefined) return [];
     // There may be tens of thousands of names, and as many errors in one request: the accepted names are limited.
     const own = ownRows ? namesOf(menu.path, 'name', snapshot, MAX_NAMES + 1) : [];
-    const accepted = [...keywords, ...own, ...known];
+    const accepted = [...new Set([...keywords, ...own, ...known])];
     const list = accepted.length > MAX_NAMES ? `${accepted.slice(0, MAX_NAMES).join(', ')}...` : accepted.join(', ');
     const is = range === undefined ? 'none of' : 'neither an address nor one of';
     return [

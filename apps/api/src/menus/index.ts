@@ -22,6 +22,7 @@ import { ipRoute } from './ip/route.js';
 import { ipFastPath } from './ip/settings/fast-path.js';
 import { ipSlowPath } from './ip/settings/slow-path.js';
 import { ipSettings } from './ip/settings.js';
+import { ipVrf } from './ip/vrf.js';
 import { ipv6Address } from './ipv6/address.js';
 import { ipv6AddressList } from './ipv6/firewall/address-list.js';
 import { ipv6Filter } from './ipv6/firewall/filter.js';
@@ -67,6 +68,7 @@ export const menuModules: readonly MenuModule[] = [
   ipSettings,
   ipFastPath,
   ipSlowPath,
+  ipVrf,
   ipv6Address,
   ipv6AddressList,
   ipv6Filter,

@@ -369,6 +369,7 @@ describe('schema and compiler agree', () => {
     '/interface/list/member': [{ list: 'LAN', interface: 'ether1' }],
     '/routing/table': [{ name: 'isp', fib: 'true' }],
     '/routing/rule': [{ table: 'isp' }, { action: 'drop' }],
+    '/ip/vrf': [{ name: 'blue', interfaces: 'v' }],
     '/ip/address': [{ address: '10.0.0.1/24', interface: 'ether1' }],
     '/ip/route': [{ gateway: '10.0.0.2' }],
     '/ip/arp': [{ address: '10.0.0.9', 'mac-address': 'AA:00:00:00:00:09', interface: 'ether1' }],

@@ -16,6 +16,7 @@ import { nth } from '../props/nth.js';
 import { portList } from '../props/port-list.js';
 import { reference } from '../props/reference.js';
 import { setOf, triStateSetOf } from '../props/set.js';
+import { tableReference } from '../props/table-name.js';
 import { name, text } from '../props/text.js';
 import { volumeRange } from '../props/volume-range.js';
 import { weekdayTimes } from '../props/weekday-times.js';
@@ -153,7 +154,7 @@ export const markMatch: Readonly<Record<string, Prop>> = {
     'Mark that a mangle rule gave the connection; no-mark for connections without.',
   ),
   'routing-mark': match(
-    reference('/routing/table', 'name', { keywords: [NO_MARK] }),
+    tableReference({ keywords: [NO_MARK] }),
     'Routing Mark',
     'General',
     'Routing mark that a mangle rule gave the packet; no-mark for packets without.',

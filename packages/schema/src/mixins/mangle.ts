@@ -3,7 +3,7 @@ import type { Menu, Prop, ReferenceTarget } from '../menu.js';
 import type { AddressFamily } from '../props/address-family.js';
 import { bool } from '../props/bool.js';
 import { int } from '../props/int.js';
-import { reference } from '../props/reference.js';
+import { tableReference } from '../props/table-name.js';
 import {
   action,
   chain,
@@ -48,7 +48,7 @@ const mangleActions: Readonly<Record<string, Prop>> = {
     dataplane: true,
   },
   'new-routing-mark': {
-    kind: reference('/routing/table', 'name', { keywords: [NO_MARK] }),
+    kind: tableReference({ keywords: [NO_MARK] }),
     label: 'New Routing Mark',
     help: 'Routing table in which the packet is looked up before main; no-mark removes the mark.',
     tab: 'Action',

@@ -7,7 +7,7 @@ import { ip } from '../props/ip.js';
 import { ipPrefix } from '../props/ip-prefix.js';
 import { ipv6Address, ipv6Network } from '../props/ipv6-address.js';
 import { nexthopList } from '../props/nexthop.js';
-import { reference } from '../props/reference.js';
+import { tableReference } from '../props/table-name.js';
 import { text } from '../props/text.js';
 import { comment } from './comment.js';
 import { disabled, dynamic } from './disabled.js';
@@ -93,7 +93,7 @@ export const routeMenu = (
       dataplane: true,
     },
     'routing-table': {
-      kind: reference('/routing/table', 'name'),
+      kind: tableReference(),
       label: 'Routing Table',
       help: 'Table that the route is in.',
       tab: 'General',

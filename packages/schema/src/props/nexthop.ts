@@ -4,7 +4,7 @@ import { missingElement } from './comma-list.js';
 import { addressSortKey, addressSpan } from './ip.js';
 import { compareIpv6, ipv6Span } from './ipv6-address.js';
 import { quoted } from './quoted.js';
-import { tableName } from './table-name.js';
+import { TABLE_REFERENTS, tableName } from './table-name.js';
 import { interfaceName } from './text.js';
 
 /** Next hop of a route: a neighbour, an interface, or a neighbour on a named interface, found in a routing table. */
@@ -93,10 +93,7 @@ export const nexthopList = (family: AddressFamily): Kind => ({
     return { ok: true, value: hops.map(nexthopText).join(',') };
   },
   ...(family === 'ip' ? ipv4Order : ipv6Order),
-  ref: [
-    { menu: '/interface', prop: 'name' },
-    { menu: '/routing/table', prop: 'name' },
-  ],
+  ref: [{ menu: '/interface', prop: 'name' }, ...TABLE_REFERENTS],
   references: (value) => [
     ...new Set((parseNexthops(value, family) ?? []).flatMap((hop) => [hop.interface ?? [], hop.table ?? []].flat())),
   ],

@@ -2,7 +2,7 @@ import type { Kind, Referent } from '../kind.js';
 import { missingElement, namesInList, renameInList, renameOne } from './comma-list.js';
 import { hasControl, quoted } from './quoted.js';
 
-interface ReferenceOptions {
+export interface ReferenceOptions {
   /** Words accepted beside names. */
   readonly keywords?: readonly string[];
 }
@@ -10,6 +10,7 @@ interface ReferenceOptions {
 /** Nouns for items of menus that others refer to: singular and plural. */
 const NOUNS: Readonly<Record<string, readonly [one: string, several: string]>> = {
   '/interface': ['an interface', 'interfaces'],
+  '/ip/vrf': ['a VRF', 'VRFs'],
   '/interface/list': ['an interface list', 'interface lists'],
   '/routing/table': ['a routing table', 'routing tables'],
   '/queue/simple': ['a simple queue', 'simple queues'],

@@ -1,5 +1,6 @@
-import type { Kind } from '../kind.js';
+import type { Kind, Referent } from '../kind.js';
 import { quoted } from './quoted.js';
+import { type ReferenceOptions, referenceToOneOf } from './reference.js';
 import { name } from './text.js';
 
 const plain = name();
@@ -11,3 +12,12 @@ export const tableName: Kind = {
   accepts: ACCEPTS,
   parse: (text) => (/[,@%]/.test(text) ? { ok: false, error: `${quoted(text)} is not ${ACCEPTS}` } : plain.parse(text)),
 };
+
+/** Menus whose items are routing tables. */
+export const TABLE_REFERENTS: readonly Referent[] = [
+  { menu: '/routing/table', prop: 'name' },
+  { menu: '/ip/vrf', prop: 'name' },
+];
+
+/** Name of a routing table that exists. */
+export const tableReference = (options?: ReferenceOptions): Kind => referenceToOneOf(TABLE_REFERENTS, options);

@@ -2,11 +2,13 @@ import { type AddressFamily, addressNumber, isLinkLocal, parseNexthops } from '@
 import { DISCARDS } from '../../compiler/route-target.js';
 import { MAIN_TABLE } from '../../compiler/table-names.js';
 import { type ConfigSnapshot, rowsOf } from '../../snapshot/snapshot.js';
+import { VRFS } from '../../snapshot/vrfs.js';
 import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.js';
 import { noHost, noIpv6Host } from './addresses.js';
 
 const hasTable = (snapshot: ConfigSnapshot, name: string): boolean =>
-  name === MAIN_TABLE || rowsOf(snapshot, '/routing/table').some(({ values }) => values.name === name);
+  name === MAIN_TABLE ||
+  ['/routing/table', VRFS].some((menu) => rowsOf(snapshot, menu).some(({ values }) => values.name === name));
 
 /** Check of a route: it has gateways that can be hosts, or discards packets. */
 export const routeCheck =
@@ -28,7 +30,7 @@ export const routeCheck =
       if (table !== undefined && !hasTable(snapshot, table)) {
         return fieldError(
           'gateway',
-          `value of gateway: there is no routing table ${table}; add it under /routing/table`,
+          `value of gateway: there is no routing table ${table}; add it under /routing/table or /ip/vrf`,
         );
       }
       const number = address === undefined ? undefined : addressNumber(address, family);

@@ -19,13 +19,13 @@ const MENU = '/interface/ethernet';
 
 /** The L3 interface of every port. A disabled port is included and is down. */
 function compileInterfaces(context: CompileContext): Interface[] {
-  return rowsOf(context.snapshot, MENU).flatMap((row) => context.orInvalid(row, () => [one(row)]) ?? []);
+  return rowsOf(context.snapshot, MENU).flatMap((row) => context.orInvalid(row, () => [one(context, row)]) ?? []);
 }
 
-function one(row: Row): Interface {
+function one(context: CompileContext, row: Row): Interface {
   const port = requiredValue(MENU, row, 'default-name');
   const io = ioChoice(requiredValue(MENU, row, 'io'));
-  return compileInterface(MENU, row, { type: 'ethernet', port, io }, effective(MENU, row, 'mac-address'));
+  return compileInterface(context, MENU, row, { type: 'ethernet', port, io }, effective(MENU, row, 'mac-address'));
 }
 
 const IO_CHOICES: readonly IoChoice[] = ['auto', 'af-packet', 'af-xdp'];

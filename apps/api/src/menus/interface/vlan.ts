@@ -15,10 +15,10 @@ function compileVlans(context: CompileContext): Interface[] {
   return rowsOf(context.snapshot, MENU).flatMap((row) => context.orInvalid(row, () => [one(context, row)]) ?? []);
 }
 
-function one({ interfaces }: CompileContext, row: Row): Interface {
-  return compileInterface(MENU, row, {
+function one(context: CompileContext, row: Row): Interface {
+  return compileInterface(context, MENU, row, {
     type: 'vlan',
-    parent: interfaces.row('interface', requiredValue(MENU, row, 'interface')),
+    parent: context.interfaces.row('interface', requiredValue(MENU, row, 'interface')),
     'vlan-id': Number(requiredValue(MENU, row, 'vlan-id')),
     'service-tag': effective(MENU, row, 'use-service-tag') === 'true',
   });

@@ -6,6 +6,7 @@ import { type FieldError, fieldError, type ProposedRow } from '../../config/prop
 import type { ConfigStore } from '../../config/store.js';
 import type { KeyOf } from '../../snapshot/rows-by-key.js';
 import type { Row } from '../../snapshot/snapshot.js';
+import { vrfsByInterface } from '../../snapshot/vrfs.js';
 import type { View } from '../../view/rows.js';
 import { StoredParts, StoredRows } from '../../view/stored-rows.js';
 import type { MenuModule } from '../module.js';
@@ -13,7 +14,7 @@ import type { MenuModule } from '../module.js';
 /** The address itself, as a number. */
 const hostOf: KeyOf = (values) => ipv4Prefix(values.address ?? '')?.address.toString();
 
-function checkAddress({ values, given, others }: ProposedRow): FieldError | undefined {
+function checkAddress({ values, given, others, snapshot }: ProposedRow): FieldError | undefined {
   const text = values.address ?? '';
   const prefix = ipv4Prefix(text);
   if (!prefix) return undefined;
@@ -34,7 +35,13 @@ function checkAddress({ values, given, others }: ProposedRow): FieldError | unde
       `value of network: ${network} is not the network of ${text}; give ${expected} or leave it out`,
     );
   }
-  if (others.has(hostOf, String(address))) {
+  const vrfs = vrfsByInterface(snapshot);
+  const vrfOf = (name: string | undefined) => vrfs.get(name ?? '');
+  // In different VRFs an address may be there once in each.
+  const same = others
+    .having(hostOf, String(address))
+    .some((other) => vrfOf(other.values.interface) === vrfOf(values.interface));
+  if (same) {
     return fieldError(
       'address',
       `failure: already have such address: ${text.split('/')[0]} (value of address must be unique)`,

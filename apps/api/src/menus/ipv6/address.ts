@@ -6,7 +6,8 @@ import { noIpv6Host } from '../../config/checks/addresses.js';
 import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import { interfaceNames } from '../../snapshot/interfaces.js';
 import type { KeyOf } from '../../snapshot/rows-by-key.js';
-import { rowIdText } from '../../snapshot/snapshot.js';
+import { type Row, rowIdText } from '../../snapshot/snapshot.js';
+import { vrfsByInterface } from '../../snapshot/vrfs.js';
 import type { LiveState } from '../../state/live-state.js';
 import type { ReadLive } from '../../view/live-rows.js';
 import { ArrayRows, type RestRow, UNAVAILABLE_ROWS, yesNo } from '../../view/rows.js';
@@ -26,7 +27,7 @@ const identity: KeyOf = (values) => {
   return isLinkLocal(address) ? `${address} ${values.interface}` : String(address);
 };
 
-function checkAddress({ values, given, others }: ProposedRow): FieldError | undefined {
+function checkAddress({ values, given, others, snapshot }: ProposedRow): FieldError | undefined {
   const text = values.address ?? '';
   const address = addressOf(text);
   const network = ipv6Prefix(text);
@@ -63,7 +64,10 @@ function checkAddress({ values, given, others }: ProposedRow): FieldError | unde
     );
   }
   const key = identity(values);
-  if (typeof key === 'string' && others.has(identity, key)) {
+  const vrfs = vrfsByInterface(snapshot);
+  const vrfOf = (name: string | undefined) => vrfs.get(name ?? '');
+  const inSame = (other: Row) => vrfOf(other.values.interface) === vrfOf(values.interface);
+  if (typeof key === 'string' && others.having(identity, key).some(inSame)) {
     return fieldError(
       'address',
       `failure: already have such address: ${text.split('/')[0]} (value of address must be unique)`,

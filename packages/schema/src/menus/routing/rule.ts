@@ -8,6 +8,7 @@ import { bool } from '../../props/bool.js';
 import { oneOf } from '../../props/enum.js';
 import { int } from '../../props/int.js';
 import { reference } from '../../props/reference.js';
+import { tableReference } from '../../props/table-name.js';
 import { ROUTING_WINDOW } from '../../windows.js';
 
 /** Actions that look a packet up in a table. */
@@ -39,7 +40,7 @@ export const routingRule = defineMenu({
       dataplane: true,
     },
     'routing-mark': {
-      kind: reference('/routing/table', 'name'),
+      kind: tableReference(),
       label: 'Routing Mark',
       help: 'Mark that a mangle rule gave the packet; main for packets without.',
       tab: 'General',
@@ -63,7 +64,7 @@ export const routingRule = defineMenu({
       dataplane: true,
     },
     table: {
-      kind: reference('/routing/table', 'name'),
+      kind: tableReference(),
       label: 'Table',
       help: 'Table in which the packet is looked up.',
       tab: 'General',

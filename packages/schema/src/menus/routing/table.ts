@@ -41,7 +41,7 @@ export const routingTable = defineMenu({
   key: ['name'],
   commands: ['add', 'set', 'reset', 'remove', 'unset', 'enable', 'disable', 'comment'],
   window: { tabOf: ROUTING_WINDOW },
-  source: 'stored',
+  source: 'union',
   builtin: [
     {
       id: 0x200_0400,
