@@ -42,7 +42,7 @@ fn upload(host: &str, port: u16, number: u32, len: usize) -> (u16, Vec<u8>, Vnet
 
 /// Number that [`upload`] has given a packet.
 fn number(output: &Output) -> u32 {
-    u32::from_be_bytes(output.bytes[62..66].try_into().unwrap())
+    u32::from_be_bytes(output.bytes[62..66].try_into().expect("four bytes"))
 }
 
 /// Offers packets of 1,000 bytes of each host at 10 Mbit/s for `ms`; returns what came out.
