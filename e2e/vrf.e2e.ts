@@ -12,10 +12,10 @@ test('a VRF takes an interface, its table takes routes, and it is not removed wh
   await expect(vrfs.row('main')).toHaveCount(1);
   const dialog = await vrfs.add('VRF');
   await dialog.set('Name', 'blue');
-  await dialog.set('Interfaces', 'nothing');
+  await dialog.set('Interfaces 1', 'nothing');
   await dialog.press('OK');
   await expect(dialog.root.getByRole('alert').first()).toContainText('nothing is none of');
-  await dialog.set('Interfaces', 'customer');
+  await dialog.set('Interfaces 1', 'customer');
   await dialog.press('OK');
   await dialog.closed();
   const row = vrfs.row('blue');
