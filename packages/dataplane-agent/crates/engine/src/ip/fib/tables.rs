@@ -55,8 +55,11 @@ pub struct ChangedTables<A> {
     /// Of the main table.
     pub main: Option<StaticRoutes<A>>,
     /// Of the others, by number.
-    pub others: Vec<(TableNumber, StaticRoutes<A>)>,
+    pub others: NumberedRoutes<A>,
 }
+
+/// Configured routes by the number of their table.
+type NumberedRoutes<A> = Vec<(TableNumber, StaticRoutes<A>)>;
 
 impl<A> Default for ChangedTables<A> {
     fn default() -> Self {
@@ -152,7 +155,7 @@ impl<A: Address> Tables<A> {
         configured: &[RoutingTable],
         routes: impl Iterator<Item = StaticRoutes<A>>,
         before: Option<&Self>,
-    ) -> Result<(Self, Vec<(TableNumber, StaticRoutes<A>)>), BuildError> {
+    ) -> Result<(Self, NumberedRoutes<A>), BuildError> {
         let mut tables = Self { numbered: Vec::with_capacity(configured.len()), zones: BTreeMap::new() };
         let mut changed = Vec::new();
         for ((number, &RoutingTable { row, fib, zone, .. }), routes) in (1..).zip(configured).zip(routes) {
