@@ -49,6 +49,8 @@ export class Lab {
   #namespaces = new Namespaces();
   /** @type {Daemon[]} */
   #daemons = [];
+  /** The scenario that is built has IPv6. Otherwise no namespace has it. */
+  #ipv6 = false;
   #directory = mkdtempSync(path.join(tmpdir(), 'tollway-bench-'));
   #interrupted = () => {
     void this.remove().finally(() => process.exit(130));
@@ -70,6 +72,7 @@ export class Lab {
    */
   async build(scenario, io = 'auto') {
     await removeStaleNamespaces();
+    this.#ipv6 = hasIpv6(scenario);
     this.#addDirect();
     this.#addKernelRouter(scenario);
     const backend = await this.#addOurRouter(scenario, io);
@@ -166,7 +169,7 @@ export class Lab {
     const router = (/** @type {string} */ words) => this.#namespaces.ip('kernel-router', words);
     this.#address('kernel-router', '10.77.0.1', 'lan');
     this.#address('kernel-router', '10.78.0.1', 'wan');
-    for (const of of [(/** @type {string} */ address) => address, inIpv6]) {
+    for (const of of this.#families()) {
       const bits = of === inIpv6 ? IPV6_BITS : 0;
       router(`neighbor add ${of('10.77.0.2')} lladdr ${GENERATOR_MAC} nud permanent dev lan`);
       router(`neighbor add ${of(SINK_ADDRESS)} lladdr ${SINK_MAC} nud permanent dev wan`);
@@ -174,7 +177,7 @@ export class Lab {
       router(`route add ${of('198.18.0.0')}/${bits + 15} via ${of(SINK_ADDRESS)}`);
     }
     this.#namespaces.sysctl('kernel-router', 'net.ipv4.ip_forward=1');
-    this.#namespaces.sysctl('kernel-router', 'net.ipv6.conf.all.forwarding=1');
+    if (this.#ipv6) this.#namespaces.sysctl('kernel-router', 'net.ipv6.conf.all.forwarding=1');
     const ruleset = run(this.bench, ['nft', '--scenario', scenario]).stdout;
     if (ruleset !== '') this.#namespaces.nft('kernel-router', ruleset);
     const disciplines = run(this.bench, ['htb', '--scenario', scenario]).stdout;
@@ -213,7 +216,7 @@ export class Lab {
     this.#join(sink, 'eth0', SINK_MAC, router, 'wan', '02:00:00:78:00:01');
     this.#address(gen, '10.77.0.2', 'eth0');
     this.#address(sink, SINK_ADDRESS, 'eth0');
-    for (const of of [(/** @type {string} */ address) => address, inIpv6]) {
+    for (const of of this.#families()) {
       names.ip(gen, `route add default via ${of('10.77.0.1')}`);
       names.ip(sink, `route add default via ${of('10.78.0.1')}`);
     }
@@ -227,7 +230,14 @@ export class Lab {
    */
   #address(host, address, device) {
     this.#namespaces.ip(host, `address add ${address}/16 dev ${device}`);
+    if (!this.#ipv6) return;
+    this.#namespaces.sysctl(host, `net.ipv6.conf.${device}.disable_ipv6=0`);
     this.#namespaces.ip(host, `address add ${inIpv6(address)}/${IPV6_BITS + 16} dev ${device} nodad`);
+  }
+
+  /** Of each family that there is, the address of it that stands for one of IPv4. @returns {((address: string) => string)[]} */
+  #families() {
+    return this.#ipv6 ? [(address) => address, inIpv6] : [(address) => address];
   }
 
   /**
