@@ -70,10 +70,13 @@ describe('routing tables', () => {
   });
 
   it('that do not exist are refused by name', async () => {
+    expect(await refused('PUT', ROUTE, { gateway: 'main' })).toContain('main is a routing table, no interface');
+    expect(await refused('PUT', ROUTE, { gateway: '10.0.0.2@ether1' })).toContain('there is no routing table ether1');
     const cases: [menu: string, body: Record<string, string>, property: string][] = [
       [ROUTE, { gateway: '10.0.0.2', 'routing-table': 'nowhere' }, 'routing-table'],
       [ROUTE, { gateway: '10.0.0.2@nowhere' }, 'gateway'],
       ['/ipv6/route', { gateway: '2001:db8::2@nowhere' }, 'gateway'],
+      [ROUTE, { gateway: 'nowhere' }, 'gateway'],
       [RULE, { table: 'nowhere' }, 'table'],
       [RULE, { 'routing-mark': 'nowhere', action: 'drop' }, 'routing-mark'],
       [MANGLE, marking('nowhere'), 'new-routing-mark'],

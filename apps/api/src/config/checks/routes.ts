@@ -1,6 +1,7 @@
 import { type AddressFamily, addressNumber, isLinkLocal, parseNexthops } from '@tollway/schema';
 import { DISCARDS } from '../../compiler/route-target.js';
 import { MAIN_TABLE } from '../../compiler/table-names.js';
+import { interfaceName, interfacesOf } from '../../snapshot/interfaces.js';
 import { type ConfigSnapshot, rowsOf } from '../../snapshot/snapshot.js';
 import { VRFS } from '../../snapshot/vrfs.js';
 import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.js';
@@ -9,6 +10,9 @@ import { noHost, noIpv6Host } from './addresses.js';
 const hasTable = (snapshot: ConfigSnapshot, name: string): boolean =>
   name === MAIN_TABLE ||
   ['/routing/table', VRFS].some((menu) => rowsOf(snapshot, menu).some(({ values }) => values.name === name));
+
+const isTableAlone = (snapshot: ConfigSnapshot, name: string): boolean =>
+  hasTable(snapshot, name) && !interfacesOf(snapshot).some((row) => interfaceName(row) === name);
 
 /** Check of a route: it has gateways that can be hosts, or discards packets. */
 export const routeCheck =
@@ -32,6 +36,10 @@ export const routeCheck =
           'gateway',
           `value of gateway: there is no routing table ${table}; add it under /routing/table or /ip/vrf`,
         );
+      }
+      // References tell interfaces and tables of a gateway not apart.
+      if (through !== undefined && isTableAlone(snapshot, through)) {
+        return fieldError('gateway', `value of gateway: ${through} is a routing table, no interface; give ${accepts}`);
       }
       const number = address === undefined ? undefined : addressNumber(address, family);
       if (number === undefined) continue;
