@@ -171,6 +171,22 @@ test('what is masqueraded has the address of the router, and answers find their 
   await asked.end();
 });
 
+test('connections of IPv6 are listed apart, traced by a dry run, and ended', async () => {
+  const CONNECTIONS = '/ipv6/firewall/connection';
+  expect(received(lan, 2, SERVER6)).toBe(2);
+  const pings = async () => (await router.rest.list(CONNECTIONS)).filter((row) => row['dst-address'] === SERVER6);
+  const [found] = await pings();
+  expect(found).toMatchObject({ protocol: 'icmpv6', 'icmp-type': '128', 'seen-reply': 'true' });
+  const ids = async (menu: string) => (await router.rest.list(menu)).map((row) => row['.id']);
+  expect(await ids('/ip/firewall/connection')).not.toContain(found?.['.id']);
+  for (const row of await pings()) await router.rest.remove(CONNECTIONS, row['.id'] ?? '');
+  expect(await pings()).toEqual([]);
+  const [dry] = (await router.rest.command('/tool/packet-trace/dry-run', {
+    packet: `2001:db8:88::10 -> ${SERVER6}`,
+  })) as Readonly<Record<string, string>>[];
+  expect(dry).toMatchObject({ protocol: 'icmpv6', 'in-interface': 'ether2', outcome: 'forwarded' });
+});
+
 test('a packet that is too big for the next link is answered, and the sender follows', async () => {
   const [port] = (await router.rest.list('/interface/ethernet')).filter(({ name }) => name === 'ether1');
   await router.rest.set('/interface/ethernet', port?.['.id'] ?? '', { mtu: '1400' });

@@ -202,6 +202,7 @@ export class AgentPeer {
         return reply(this.entries);
       case 'add-address-list-entries':
       case 'remove-address-list-entries':
+      case 'remove-connections':
         return { type: 'reply', body: { op: 'done', count: 1 } };
       case 'start-trace':
         this.traces += 1;

@@ -1,11 +1,12 @@
 import { connect, type Socket } from 'node:net';
+import { connectionRecord } from '@tollway/dataplane-agent/records';
 import { menuByPath } from '@tollway/schema';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ConnectionDump, RECORD } from '../src/agent/connections.js';
 import type { NeighborInfo } from '../src/agent/messages.js';
 import { evaluate } from '../src/live/evaluate.js';
 import type { RowQuery } from '../src/live/row-query.js';
-import { connectionsView } from '../src/menus/ip/firewall/connection.js';
+import { connectionsView } from '../src/view/connections.js';
 import { Client } from './live-client.js';
 import { longestTurn, MAX_MS } from './longest-turn.js';
 import { rawExchange, upgradeRequest } from './raw-request.js';
@@ -500,12 +501,15 @@ describe('the event loop goes on', () => {
     if (menu === undefined) throw new Error('no menu');
     const records = new Uint8Array(CONNECTIONS * RECORD);
     const view = new DataView(records.buffer);
-    for (let n = 0; n < CONNECTIONS; n += 1) view.setUint32(n * RECORD, n + 1, true);
+    for (let n = 0; n < CONNECTIONS; n += 1) {
+      view.setUint32(n * RECORD, n + 1, true);
+      view.setUint8(n * RECORD + connectionRecord.family, 4);
+    }
     const window = { filter: [], columns: undefined, find: '', sort: undefined, first: 0, count: 1, ...asked };
     const ms = await standstill(async () => {
       const reading = (now: number) => ({ op: 'connections', 'now-ns': now, records }) as const;
       const dump = new ConnectionDump(reading(2), new ConnectionDump(reading(1), undefined).snapshot);
-      const rows = await connectionsView({ compiled: {} }, { connections: async () => dump })();
+      const rows = await connectionsView({ compiled: {} }, { connections: async () => dump }, 'ip')();
       expect((await evaluate(menu, rows, window)).rows).toHaveLength(1);
     });
     expect(ms).toBeLessThan(MAX_MS);

@@ -1,3 +1,5 @@
+import { connectionRecord } from '@tollway/dataplane-agent/records';
+import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Router } from './router.js';
 
@@ -235,4 +237,76 @@ it('settings reach the data plane when they differ from its own', async () => {
   expect(router.peer?.active?.settings.ipv6).toBeUndefined();
   expect((await router.rest('POST', '/ipv6/settings/set', { forward: 'no' })).status).toBe(200);
   expect(router.peer?.active?.settings.ipv6).toMatchObject({ forward: false, 'disable-ipv6': false });
+  const more = { forward: 'yes', 'multipath-hash-policy': 'l4', 'disable-link-local-address': 'yes' };
+  expect((await router.rest('POST', '/ipv6/settings/set', more)).status).toBe(200);
+  expect(router.peer?.active?.settings.ipv6).toEqual({
+    'disable-ipv6': false,
+    forward: true,
+    'max-neighbor-entries': 8192,
+    'multipath-hash': 'l4',
+    'disable-link-local-address': true,
+  });
+  const back = { 'multipath-hash-policy': 'l3', 'disable-link-local-address': 'no' };
+  expect((await router.rest('POST', '/ipv6/settings/set', back)).status).toBe(200);
+  expect(router.peer?.active?.settings.ipv6).toBeUndefined();
+  const refused = await router.rest('POST', '/ipv6/settings/set', { 'multipath-hash-policy': 'l3-inner' });
+  expect(refused.error.detail).toMatch(/multipath-hash-policy.*l3.*l4/);
+});
+
+describe('connections of IPv6', () => {
+  const [FOUR, SIX] = ['/ip/firewall/connection', '/ipv6/firewall/connection'];
+  const at = connectionRecord;
+
+  /** A connection of TCP from port 40000 to port 443, between addresses of 16 bytes in hexadecimal digits. */
+  function record(id: number, family: 4 | 6, source: string, destination: string): Buffer {
+    const bytes = Buffer.alloc(at.size);
+    bytes.writeBigUInt64LE(BigInt(id), at.id);
+    bytes.set([6, family], at.protocol);
+    bytes.write(source, at.srcAddress, 'hex');
+    bytes.write(destination, at.dstAddress, 'hex');
+    bytes.writeUInt16LE(40_000, at.srcPort);
+    bytes.writeUInt16LE(443, at.dstPort);
+    return bytes;
+  }
+
+  const low = '20010db8000000000000000000000001';
+  const high = '20010db8000000000000000000000002';
+  const four = '00000000000000000000ffff0a000001';
+
+  beforeEach(() => {
+    if (router.peer === undefined) throw new Error('no peer');
+    router.peer.connections = Buffer.concat([
+      record(5, 6, high, low),
+      record(6, 4, four, four),
+      record(7, 6, low, high),
+    ]);
+  });
+
+  it('have a list of their own, in which they are found, sorted and ended', async () => {
+    const sources = async (path: string) =>
+      (await router.rest('GET', path)).rows.map((row) => [row['.id'], row['src-address']]);
+    expect(await sources(FOUR)).toEqual([['*6', '10.0.0.1:40000']]);
+    expect(await sources(SIX)).toEqual([
+      ['*5', '[2001:db8::2]:40000'],
+      ['*7', '[2001:db8::1]:40000'],
+    ]);
+    expect(await sources(`${SIX}?src-address=[2001:DB8::1]:40000`)).toEqual([['*7', '[2001:db8::1]:40000']]);
+    expect((await router.rest('GET', `${SIX}/*7`)).item).toMatchObject({ 'dst-address': '[2001:db8::2]:443' });
+    for (const [menu, id] of [
+      [SIX, '*6'],
+      [FOUR, '*7'],
+    ]) {
+      expect((await router.rest('GET', `${menu}/${id}`)).status).toBe(404);
+      expect((await router.rest('DELETE', `${menu}/${id}`)).status).toBe(404);
+    }
+    expect((await router.rest('DELETE', `${SIX}/*7`)).status).toBe(204);
+    expect(router.peer?.asked.filter(({ op }) => op === 'remove-connections').map(({ ids }) => ids)).toEqual([[7]]);
+  });
+
+  it('are in the order of all bits of their addresses', () => {
+    const kind = menuByPath(SIX)?.props['src-address']?.kind;
+    const sorted = ['2001:db8::1', '[2001:db8::1]:80', '[2001:db8::1]:443', '[2001:db8::2]:1', '[fe80::]:1'];
+    expect([...sorted].reverse().sort(kind?.compare)).toEqual(sorted);
+    expect(kind?.range?.('[2001:db8::1]:443')).toEqual(kind?.range?.('2001:db8::1'));
+  });
 });

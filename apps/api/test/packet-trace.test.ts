@@ -166,6 +166,17 @@ describe('a dry run', () => {
     await router.rest('DELETE', `/ip/firewall/filter/${id}`);
   });
 
+  it('of a packet of IPv6 is by default an echo request of ICMPv6', async () => {
+    peer.routeTo = () => ({ local: false, interface: ports[1] ?? 0 });
+    await router.rest('POST', `${TRACE}/dry-run`, { packet: '2001:DB8::1 -> 2001:db8::2' });
+    const echo = { protocol: 58, 'icmp-type': 128, 'src-address': '2001:db8::1', 'dst-address': '2001:db8::2' };
+    expect(asked('dry-run')?.packet).toMatchObject({ 'in-interface': ports[1], ...echo });
+    expect(asked('route-to')).toMatchObject({ address: '2001:db8::1' });
+    peer.asked.length = 0;
+    await router.rest('POST', `${TRACE}/dry-run`, { packet: 'udp [2001:db8::1]:40000 -> [2001:db8::2]:53 in ether2' });
+    expect(asked('dry-run')?.packet).toMatchObject({ protocol: 17, 'src-port': 40_000, 'dst-port': 53 });
+  });
+
   it('of a packet of the router itself has no incoming interface', async () => {
     peer.routeTo = (address) => ({ local: address === '192.168.88.1', interface: ports[1] ?? 0 });
     await router.rest('POST', `${TRACE}/dry-run`, { packet: '192.168.88.1 -> 192.168.88.10' });
@@ -174,7 +185,10 @@ describe('a dry run', () => {
 
   it.each([
     [{ packet: 'tcp 1.2.3.4' }, 'packet', 'tcp 1.2.3.4 is not a packet such as tcp'],
-    [{ 'src-address': '10.0.0.1' }, 'dst-address', 'an IPv4 address a.b.c.d; or give packet'],
+    [{ 'src-address': '10.0.0.1' }, 'dst-address', 'an IPv4 address a.b.c.d or an IPv6 address; or give packet'],
+    [{ packet: '2001:db8::1 -> 10.0.0.1' }, 'dst-address', '10.0.0.1 is not of the family of 2001:db8::1'],
+    [{ 'src-address': '2001:db8::/64', 'dst-address': '2001:db8::1' }, 'src-address', 'takes one address'],
+    [{ 'src-address': '10.0.0.1/8', 'dst-address': '10.0.0.2' }, 'src-address', 'give 10.0.0.0/8'],
     [{ packet: LINE, 'src-address': '10.0.0.0/8' }, 'src-address', 'a dry run takes one address'],
     [{ packet: LINE, protocol: 'gre' }, 'dst-port', 'only if protocol is tcp or udp'],
     [{ packet: LINE, 'in-interface': 'ether9' }, 'in-interface', 'ether9 is none of ether1, ether2'],

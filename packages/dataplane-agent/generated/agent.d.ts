@@ -2144,6 +2144,10 @@ export interface Ipv6Settings {
    */
   'disable-ipv6': boolean;
   /**
+   * Interfaces with an address of IPv6 get no link-local address (RFC 4862 §5.3) beside it.
+   */
+  'disable-link-local-address'?: boolean;
+  /**
    * Forward packets between interfaces.
    */
   forward: boolean;

@@ -240,7 +240,7 @@ export declare const routeFlag: {
 };
 
 /** Version of the message set. */
-export declare const PROTOCOL: 13;
+export declare const PROTOCOL: 14;
 /** Version of the configuration's format. */
 export declare const FORMAT: 7;
 /** Levels that a tree of queues has at most, the root's included. */

@@ -240,7 +240,7 @@ export const routeFlag = Object.freeze({
 });
 
 /** Version of the message set. */
-export const PROTOCOL = 13;
+export const PROTOCOL = 14;
 /** Version of the configuration's format. */
 export const FORMAT = 7;
 /** Levels that a tree of queues has at most, the root's included. */

@@ -3,8 +3,10 @@ import { quoted } from './props/quoted.js';
 /** A packet, by property of `/tool/packet-trace`: `src-address`, `dst-port`, `in-interface` … */
 export type PacketArguments = Readonly<Record<string, string>>;
 
-const ADDRESS = '((?:\\d{1,3}\\.){3}\\d{1,3})(?::(\\d{1,5}))?';
-/** `192.168.88.10:40000 → 1.1.1.1:443`; the arrow may be `->`, `→` or `to`. */
+/** An address of either family and its port: one of IPv6 is in brackets where it has a port. */
+const ADDRESS =
+  '((?:\\d{1,3}\\.){3}\\d{1,3}|\\[[0-9A-Fa-f:.]+\\]|(?<![\\w:.[])[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)(?::(\\d{1,5}))?';
+/** `192.168.88.10:40000 → 1.1.1.1:443`, `[fe80::1]:40000 → [fe80::2]:443`; the arrow may be `->`, `→` or `to`. */
 const ENDPOINTS = new RegExp(`${ADDRESS}\\s*(?:->|→|\\bto\\b)\\s*${ADDRESS}`);
 
 /**
@@ -30,9 +32,11 @@ const PARTS: readonly (readonly [string, RegExp])[] = [
   ['icmp-options', /\(?\btype[: ] *(\d{1,3}, code \d{1,3}|\d{1,3}(?::\d{1,3})?)\)?/],
   [
     'protocol',
-    /\b(?:proto(?:col)?[: ] *)?(tcp|udp|icmp|igmp|gre|ospf|vrrp|sctp|l2tp|ipip)\b|\bproto(?:col)?[: ] *(\d{1,3})\b/i,
+    /\b(?:proto(?:col)?[: ] *)?(tcp|udp|icmpv6|icmp|igmp|gre|ospf|vrrp|sctp|l2tp|ipip)\b|\bproto(?:col)?[: ] *(\d{1,3})\b/i,
   ],
 ];
+
+const isIpv6 = (address: string): boolean => address.includes(':');
 
 const IDENTIFIER = /\bid[: ] *(\d{1,5})\b/;
 
@@ -71,8 +75,8 @@ export function parsePacketLine(
   const [, src, srcPort, dst, dstPort] = wire ?? decided ?? [];
   if (src === undefined || dst === undefined)
     return { ok: false, error: `${quoted(text)} is not ${PACKET_LINE_ACCEPTS}` };
-  args['src-address'] = src;
-  args['dst-address'] = dst;
+  args['src-address'] = src.replace(/[[\]]/g, '');
+  args['dst-address'] = dst.replace(/[[\]]/g, '');
   if (srcPort !== undefined) args['src-port'] = srcPort;
   if (dstPort !== undefined) args['dst-port'] = dstPort;
   for (const [property, pattern] of PARTS) {
@@ -81,9 +85,15 @@ export function parsePacketLine(
     if (value !== undefined) args[property] = property === 'icmp-options' ? value.replace(', code ', ':') : value;
   }
   for (const name of ['protocol', 'tcp-flags']) if (args[name] !== undefined) args[name] = args[name].toLowerCase();
-  args.protocol ??= args['src-port'] !== undefined || args['dst-port'] !== undefined ? 'tcp' : 'icmp';
+  args.protocol ??=
+    args['src-port'] !== undefined || args['dst-port'] !== undefined
+      ? 'tcp'
+      : isIpv6(args['src-address'])
+        ? 'icmpv6'
+        : 'icmp';
   // The source port of an ICMP query or answer is its identifier.
-  const identifier = args.protocol === 'icmp' && args['src-port'] === undefined ? take(IDENTIFIER)?.[1] : undefined;
+  const isIcmp = args.protocol === 'icmp' || args.protocol === 'icmpv6';
+  const identifier = isIcmp && args['src-port'] === undefined ? take(IDENTIFIER)?.[1] : undefined;
   if (identifier !== undefined) args['src-port'] = identifier;
   const unread = rest.replace(/[\s,;()]+/g, ' ').trim();
   if (unread !== '') return { ok: false, error: `${quoted(unread)} is not understood; give ${PACKET_LINE_ACCEPTS}` };
@@ -95,7 +105,7 @@ export function packetLine(args: PacketArguments): string {
   const { protocol, 'src-address': src, 'dst-address': dst, 'in-interface': from, ttl } = args;
   if (src === undefined || dst === undefined) return '';
   const end = (address: string, port: string | undefined): string =>
-    port === undefined ? address : `${address}:${port}`;
+    port === undefined ? address : `${isIpv6(address) ? `[${address}]` : address}:${port}`;
   const optional = (word: string, value: string | undefined): string[] => (value === undefined ? [] : [word, value]);
   return [
     ...(protocol === undefined ? [] : [/^\d+$/.test(protocol) ? `proto ${protocol}` : protocol]),

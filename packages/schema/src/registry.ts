@@ -21,6 +21,7 @@ import { ipSettings } from './menus/ip/settings.js';
 import { ipVrf } from './menus/ip/vrf.js';
 import { ipv6AddressMenu } from './menus/ipv6/address.js';
 import { ipv6AddressList } from './menus/ipv6/firewall/address-list.js';
+import { ipv6Connection } from './menus/ipv6/firewall/connection.js';
 import { ipv6Filter } from './menus/ipv6/firewall/filter.js';
 import { ipv6Mangle } from './menus/ipv6/firewall/mangle.js';
 import { ipv6Nat } from './menus/ipv6/firewall/nat.js';
@@ -69,6 +70,7 @@ export const registry: readonly Menu[] = [
   ipv6Nat,
   ipv6Mangle,
   ipv6AddressList,
+  ipv6Connection,
   ipv6Neighbor,
   ipv6Route,
   ipv6Settings,

@@ -20,6 +20,7 @@ import { ipIfacePrefix, ipPrefix } from '../src/props/ip-prefix.js';
 import { ipProtocol } from '../src/props/ip-protocol.js';
 import { ipRange, ipRangeExact } from '../src/props/ip-range.js';
 import { ipv6Address, ipv6InterfacePrefix, ipv6Network } from '../src/props/ipv6-address.js';
+import { ipv6Port } from '../src/props/ipv6-port.js';
 import { ipv6AddressRange, ipv6RangeExact } from '../src/props/ipv6-range.js';
 import { kibibytes } from '../src/props/kibibytes.js';
 import { limit } from '../src/props/limit.js';
@@ -30,6 +31,7 @@ import { nth } from '../src/props/nth.js';
 import { upDown } from '../src/props/pair.js';
 import { percent } from '../src/props/percent.js';
 import { portList } from '../src/props/port-list.js';
+import { prefixAny } from '../src/props/prefix-any.js';
 import { queueTarget, queueTargetList } from '../src/props/queue-target.js';
 import { configuredRate, rate } from '../src/props/rate.js';
 import { reference, referenceList } from '../src/props/reference.js';
@@ -57,6 +59,8 @@ export const kinds: Readonly<Record<string, Kind>> = {
   intRange: intRange({ min: 0, max: 65_535 }),
   ip,
   ipPort,
+  ipv6Port,
+  prefixAny,
   ipAny,
   anyNetwork,
   tableName,

@@ -30,6 +30,45 @@ describe('a packet in one line', () => {
         'packet-size': '1400',
       },
     ],
+    [
+      'udp [2001:db8::1]:40000 -> [2001:DB8::2]:53 in ether2',
+      {
+        protocol: 'udp',
+        'src-address': '2001:db8::1',
+        'src-port': '40000',
+        'dst-address': '2001:DB8::2',
+        'dst-port': '53',
+        'in-interface': 'ether2',
+      },
+    ],
+    ['fe80::1 → ff02::1', { protocol: 'icmpv6', 'src-address': 'fe80::1', 'dst-address': 'ff02::1' }],
+    [
+      'forward: in:ether2 out:ether1, connection-state:new src-mac 02:00:00:00:00:01, proto ICMPv6 (type 128, code 0), ' +
+        'id 7, 2001:db8::1->2001:db8:1::1, len 104',
+      {
+        protocol: 'icmpv6',
+        'src-address': '2001:db8::1',
+        'src-port': '7',
+        'dst-address': '2001:db8:1::1',
+        'in-interface': 'ether2',
+        'icmp-options': '128:0',
+        'packet-size': '104',
+      },
+    ],
+    [
+      'forward: in:ether2 out:ether1, connection-state:new proto TCP (SYN), [fd00::1]:40000->[2001:db8::1]:443, ' +
+        'NAT ([fd00::1]:40000->[2001:db8::2]:40000)->[2001:db8::1]:443, len 80',
+      {
+        protocol: 'tcp',
+        'src-address': 'fd00::1',
+        'src-port': '40000',
+        'dst-address': '2001:db8::1',
+        'dst-port': '443',
+        'in-interface': 'ether2',
+        'tcp-flags': 'syn',
+        'packet-size': '80',
+      },
+    ],
     ['proto 89 10.0.0.1 -> 224.0.0.5', { protocol: '89', 'src-address': '10.0.0.1', 'dst-address': '224.0.0.5' }],
     [
       'blocked forward: in:ether2 out:ether1, connection-state:new src-mac 02:00:00:00:00:01, proto TCP (SYN), ' +

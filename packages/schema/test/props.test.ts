@@ -131,6 +131,8 @@ function examplesFor(name: string): [string, string][] {
     'tri-set': ['syn,!ack', '!rst'],
     'ip-any': ['192.0.2.1', '2001:DB8::0:1'],
     ip6: ['2001:DB8::0:1', 'fe80::1'],
+    'ip6-port': ['[2001:DB8::0:1]:443', 'fe80::1'],
+    'prefix-any': ['10.0.0.0/8', '2001:DB8::/48'],
     'ip6-prefix': ['2001:DB8:0::/48', '::/0'],
     'ip6-iface-prefix': ['2001:DB8::0:1/64', 'fe80::1/10'],
     'ip6-range': ['2001:DB8::/48', '2001:db8::1-2001:db8::7'],

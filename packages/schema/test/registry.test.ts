@@ -213,6 +213,7 @@ const OURS: Readonly<Record<string, string>> = {
   '/interface/ethernet *': 'the counters of /interface, and how frames are exchanged with the port',
   '/interface/vlan *': 'the counters of /interface, and its MTU in effect',
   '/ip/firewall/connection slow-path-reason': 'why is this slow',
+  '/ipv6/firewall/connection slow-path-reason': 'why is this slow',
   '/ip/firewall/connection/tracking worker-*': 'each worker has a table of its own',
   '/queue/simple *borrows': 'RouterOS 6 has it',
   '/queue/simple *lends': 'RouterOS 6 has it',

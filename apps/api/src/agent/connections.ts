@@ -1,10 +1,12 @@
 import { connectionFlag, connectionRecord, tcpState } from '@tollway/dataplane-agent/records';
-import { durationText, IP_PROTOCOL, ipv6Text, protocolText } from '@tollway/schema';
+import { type AddressFamily, durationText, IP_PROTOCOL, ipv6Text, protocolText } from '@tollway/schema';
 import type { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Connections } from './messages.js';
 
 /** A local constant: without native module binding, hot loops would look up the import at each access. */
 const field = connectionRecord;
+/** Values of the field `family`. */
+const FAMILIES: Readonly<Record<AddressFamily, number>> = { ip: 4, ipv6: 6 };
 /** Size of a record, bytes. */
 export const RECORD = field.size;
 
@@ -26,6 +28,7 @@ export class ConnectionSnapshot {
   readonly count: number;
   readonly view: DataView;
   #index: IdIndex | undefined;
+  readonly #families = new Map<AddressFamily, Promise<Uint32Array>>();
 
   constructor(reply: Connections) {
     const { buffer, byteOffset, byteLength } = reply.records;
@@ -38,6 +41,32 @@ export class ConnectionSnapshot {
   async prepare(slicer: TimeSlicer): Promise<void> {
     this.#index ??= new IdIndex(this.view, this.count);
     while (!this.#index.add(CHECK_EVERY)) if (slicer.over) await slicer.pause();
+  }
+
+  /** Indices of the connections of a family, ascending; found once, in slices. */
+  indicesOf(family: AddressFamily, slicer: TimeSlicer): Promise<Uint32Array> {
+    const known = this.#families.get(family);
+    if (known !== undefined) return known;
+    const found = this.#find(family, slicer);
+    this.#families.set(family, found);
+    return found;
+  }
+
+  async #find(family: AddressFamily, slicer: TimeSlicer): Promise<Uint32Array> {
+    const indices = new Uint32Array(this.count);
+    let count = 0;
+    for (let index = 0; index < this.count; index += 1) {
+      if (index % CHECK_EVERY === 0 && slicer.over) await slicer.pause();
+      if (this.isOf(index, family)) {
+        indices[count] = index;
+        count += 1;
+      }
+    }
+    return indices.subarray(0, count);
+  }
+
+  isOf(index: number, family: AddressFamily): boolean {
+    return this.view.getUint8(index * RECORD + field.family) === FAMILIES[family];
   }
 
   /** Index of the record of a connection; the id in two halves. */
@@ -87,6 +116,10 @@ export class ConnectionDump {
 
   id(index: number): bigint {
     return this.#view.getBigUint64(index * RECORD + field.id, true);
+  }
+
+  isOf(index: number, family: AddressFamily): boolean {
+    return this.snapshot.isOf(index, family);
   }
 
   indexOf(id: bigint): number | undefined {
@@ -149,10 +182,9 @@ export class ConnectionDump {
     return count64(this.#view, at);
   }
 
-  /** Sort key of an address; IPv6 sorts after IPv4. */
-  addressNumber(at: number): number {
-    if (this.u8(at - (at % RECORD) + field.family) === 4) return this.#view.getUint32(at + 12, false);
-    return 0x1_0000_0000 + this.#view.getUint32(at, false);
+  /** Sort key of an address of IPv4. */
+  ipv4Number(at: number): number {
+    return this.#view.getUint32(at + 12, false);
   }
 
   /** Bits per second of a byte counter at `offset` within the record, since the snapshot before. */
@@ -279,7 +311,7 @@ type NumberReader = (dump: ConnectionDump, at: number) => number;
 
 function endpointNumber(addressOffset: number, portOffset: number): NumberReader {
   return (dump, at) =>
-    dump.addressNumber(at + addressOffset) * 0x2_0000 + (dump.hasPorts(at) ? 1 + dump.u16(at + portOffset) : 0);
+    dump.ipv4Number(at + addressOffset) * 0x2_0000 + (dump.hasPorts(at) ? 1 + dump.u16(at + portOffset) : 0);
 }
 
 const counterNumber =

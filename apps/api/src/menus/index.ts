@@ -25,6 +25,7 @@ import { ipSettings } from './ip/settings.js';
 import { ipVrf } from './ip/vrf.js';
 import { ipv6Address } from './ipv6/address.js';
 import { ipv6AddressList } from './ipv6/firewall/address-list.js';
+import { ipv6Connection } from './ipv6/firewall/connection.js';
 import { ipv6Filter } from './ipv6/firewall/filter.js';
 import { ipv6Mangle } from './ipv6/firewall/mangle.js';
 import { ipv6Nat } from './ipv6/firewall/nat.js';
@@ -71,6 +72,7 @@ export const menuModules: readonly MenuModule[] = [
   ipVrf,
   ipv6Address,
   ipv6AddressList,
+  ipv6Connection,
   ipv6Filter,
   ipv6Mangle,
   ipv6Nat,

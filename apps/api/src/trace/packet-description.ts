@@ -1,9 +1,11 @@
 import {
+  ADDRESS_BITS,
+  type AddressFamily,
+  addressText,
   type Command,
   hasPorts,
   IP_PROTOCOL,
-  ipv4Prefix,
-  ipv4Text,
+  networkOf,
   type PacketArguments,
   parseIcmpOptions,
   parsePacketLine,
@@ -42,15 +44,16 @@ export function packetArguments(command: Command | undefined, args: Arguments): 
  */
 export function traceFilter(args: PacketArguments, snapshot: ConfigSnapshot): TraceFilter {
   const prefix = (name: string) => {
-    const parsed = ipv4Prefix(args[name] ?? '');
-    return parsed === undefined ? null : { address: ipv4Text(parsed.address), 'prefix-len': parsed.length };
+    const family = familyOf(args[name]);
+    const network = networkOf(args[name] ?? '', family);
+    return network && { address: addressText(network.first, family), 'prefix-len': network.length };
   };
   const number = (name: string) => (args[name] === undefined ? null : Number(args[name]));
   const protocol = args.protocol === undefined ? undefined : protocolNumber(args.protocol);
   if (protocol !== undefined) refusePorts(protocol, args);
   return {
-    'src-address': prefix('src-address'),
-    'dst-address': prefix('dst-address'),
+    'src-address': prefix('src-address') ?? null,
+    'dst-address': prefix('dst-address') ?? null,
     protocol: protocol ?? null,
     'src-port': number('src-port'),
     'dst-port': number('dst-port'),
@@ -59,8 +62,11 @@ export function traceFilter(args: PacketArguments, snapshot: ConfigSnapshot): Tr
   };
 }
 
-const { tcp: TCP, icmp: ICMP } = IP_PROTOCOL;
-const ECHO_REQUEST = 8;
+const { tcp: TCP, icmp: ICMP, icmpv6: ICMPV6 } = IP_PROTOCOL;
+/** The ICMP of a family, and its type of echo requests (RFC 792, RFC 4443 section 4.1). */
+const ECHO_REQUEST = { ip: { protocol: ICMP, type: 8 }, ipv6: { protocol: ICMPV6, type: 128 } } as const;
+
+const familyOf = (text = ''): AddressFamily => (text.includes(':') ? 'ipv6' : 'ip');
 const SYN = 2;
 
 /**
@@ -75,8 +81,14 @@ export async function packetDescription(
 ): Promise<PacketDescription> {
   const source = oneAddress('src-address', args);
   const destination = oneAddress('dst-address', args);
+  const family = familyOf(source);
+  if (familyOf(destination) !== family) {
+    throw errors.badProperty('dst-address', `value of dst-address: ${destination} is not of the family of ${source}`);
+  }
+  const echo = ECHO_REQUEST[family];
   const givesPorts = args['src-port'] !== undefined || args['dst-port'] !== undefined;
-  const protocol = args.protocol === undefined ? (givesPorts ? TCP : ICMP) : (protocolNumber(args.protocol) ?? ICMP);
+  const usual = givesPorts ? TCP : echo.protocol;
+  const protocol = args.protocol === undefined ? usual : (protocolNumber(args.protocol) ?? usual);
   refusePorts(protocol, args);
   const named = args['in-interface'];
   const icmp = parseIcmpOptions(args['icmp-options'] ?? '');
@@ -84,11 +96,11 @@ export async function packetDescription(
   return {
     'in-interface': named === undefined ? await interfaceBehind(source, agent) : incomingInterface(named, snapshot),
     protocol,
-    'src-address': ipv4Text(source),
-    'dst-address': ipv4Text(destination),
+    'src-address': source,
+    'dst-address': destination,
     'src-port': Number(args['src-port'] ?? 0),
     'dst-port': Number(args['dst-port'] ?? 0),
-    'icmp-type': icmp?.type ?? ECHO_REQUEST,
+    'icmp-type': icmp?.type ?? echo.type,
     'icmp-code': icmp?.codeFrom ?? 0,
     'tcp-flags':
       flags === undefined
@@ -103,16 +115,19 @@ export async function packetDescription(
 function refusePorts(protocol: number, args: PacketArguments): void {
   const { 'src-port': source, 'dst-port': destination } = args;
   if (source === undefined && destination === undefined) return;
-  if (hasPorts(protocol) || (protocol === ICMP && destination === undefined)) return;
+  if (hasPorts(protocol) || ((protocol === ICMP || protocol === ICMPV6) && destination === undefined)) return;
   const property = destination === undefined ? 'src-port' : 'dst-port';
   throw errors.badProperty(property, `value of ${property}: ports can be specified only if protocol is tcp or udp`);
 }
 
-function oneAddress(name: string, args: PacketArguments): number {
-  const prefix = ipv4Prefix(args[name] ?? '');
-  if (prefix === undefined) throw errors.missingProperty(name, 'an IPv4 address a.b.c.d; or give packet');
-  if (prefix.length === 32) return prefix.address;
-  throw errors.badProperty(name, `value of ${name}: ${args[name]} is a network; a dry run takes one address a.b.c.d`);
+function oneAddress(name: string, args: PacketArguments): string {
+  const text = args[name];
+  const family = familyOf(text);
+  const network = networkOf(text ?? '', family);
+  if (network === undefined)
+    throw errors.missingProperty(name, 'an IPv4 address a.b.c.d or an IPv6 address; or give packet');
+  if (network.length === ADDRESS_BITS[family]) return addressText(network.first, family);
+  throw errors.badProperty(name, `value of ${name}: ${text} is a network; a dry run takes one address`);
 }
 
 function incomingInterface(name: string, snapshot: ConfigSnapshot): number {
@@ -126,12 +141,12 @@ function incomingInterface(name: string, snapshot: ConfigSnapshot): number {
 }
 
 /** Row of the interface by which a route leads to the address; `null` for an address of the router. */
-async function interfaceBehind(address: number, agent: Pick<AgentPort, 'request'>): Promise<number | null> {
-  const way = await agent.request({ op: 'route-to', address: ipv4Text(address) });
+async function interfaceBehind(address: string, agent: Pick<AgentPort, 'request'>): Promise<number | null> {
+  const way = await agent.request({ op: 'route-to', address });
   if (way.local) return null;
   if (way.interface != null) return way.interface;
   throw errors.badProperty(
     'in-interface',
-    `in-interface is required: no route leads to ${ipv4Text(address)}, so the interface it comes in on is not known`,
+    `in-interface is required: no route leads to ${address}, so the interface it comes in on is not known`,
   );
 }

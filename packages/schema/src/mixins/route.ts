@@ -124,3 +124,13 @@ export const routeMenu = (
   refreshMs: 1_000,
   source: 'union',
 });
+
+/** What a flow is for routes with several gateways, in the settings of both families. */
+export const multipathHashPolicy: Prop = {
+  kind: oneOf(['l3', 'l4']),
+  label: 'Multipath Hash Policy',
+  help: 'Flows that are divided between several gateways: by addresses (l3), or by protocol and ports too (l4).',
+  tab: 'General',
+  default: 'l3',
+  dataplane: true,
+};

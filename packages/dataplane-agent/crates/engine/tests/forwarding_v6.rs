@@ -124,6 +124,26 @@ fn what_is_for_the_router_goes_to_its_services() {
     assert_eq!((out.len(), out[0].ipv6().eth_dst), (1, [0x33, 0x33, 0, 0, 0, 5]));
 }
 
+#[test]
+fn without_link_local_addresses_only_configured_ones_are_the_routers() {
+    let without = |set| {
+        let mut router = router_of(config().with(|config| {
+            config.settings.ipv6.disable_link_local_address = set;
+        }));
+        router = router.hosts6(0, &["fe80::10"]);
+        let own = link_local(0).to_string();
+        let mut answers = |dst: &str| {
+            let out = router.send6(0, &Ipv6Builder::new(LAN, dst).echo_request(7, 1));
+            out.iter()
+                .filter(|out| out.ipv6().icmp.is_some_and(|(kind, ..)| kind == icmpv6::ECHO_REPLY))
+                .count()
+        };
+        (answers("2001:db8:1::1"), answers(&own))
+    };
+    assert_eq!(without(false), (1, 1));
+    assert_eq!(without(true), (1, 0));
+}
+
 fn error_of(out: &[Output]) -> (u8, u8, u32) {
     assert_eq!(out.len(), 1);
     let error = out[0].ipv6();

@@ -1,6 +1,6 @@
 //! Routes, for clients.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tollway_config::dataplane::{RowId, TableNumber};
@@ -9,7 +9,8 @@ use tollway_config::protocol::record::route_flag::{
 };
 use tollway_config::protocol::record::{Ipv6RouteRecord, PackedAddress, RouteRecord};
 use tollway_config::protocol::{ROUTE_RECORD, ReplyBody};
-use tollway_engine::ip::fib::{Address, Discard, ListedRoute, Lookup, RouteSource, Table, Tables};
+use tollway_engine::ids::InterfaceIndex;
+use tollway_engine::ip::fib::{Address, Discard, ListedRoute, RouteLookup, RouteSource, Table, Tables};
 use tollway_engine::snapshot::Snapshot;
 
 /// Every route, packed.
@@ -105,19 +106,25 @@ fn described<A>(route: &ListedRoute<A>) -> Described {
     }
 }
 
+/// Whether a looked up address is the router's own, and the interface that has it or leads to it.
+fn way<A: Address>(lookup: RouteLookup<A>) -> (bool, Option<InterfaceIndex>) {
+    (matches!(lookup, RouteLookup::Local { .. }), lookup.interface())
+}
+
 /// The route to an address.
-pub fn to(snapshot: &Snapshot, address: Ipv4Addr) -> ReplyBody {
-    let lookup = snapshot.fib().lookup(address.to_bits());
-    let interface = lookup.interface().and_then(|index| snapshot.interface(index));
-    ReplyBody::RouteTo {
-        local: matches!(lookup, Lookup::Local { .. }),
-        interface: interface.map(|interface| interface.row),
-    }
+pub fn to(snapshot: &Snapshot, address: IpAddr) -> ReplyBody {
+    let (local, interface) = match address {
+        IpAddr::V4(address) => way(snapshot.fib().lookup(address.to_bits())),
+        IpAddr::V6(address) => way(snapshot.fib6().lookup(address.to_bits())),
+    };
+    let interface = interface.and_then(|index| snapshot.interface(index));
+    ReplyBody::RouteTo { local, interface: interface.map(|interface| interface.row) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
     use tollway_config::dataplane::{
         ArpMode, DataplaneConfig, Interface, InterfaceAddress, InterfaceKind, IoChoice, Route, RouteTarget,
     };
@@ -232,6 +239,9 @@ mod tests {
         assert_eq!(way("10.1.0.9"), (false, Some(1)));
         assert_eq!(way("10.2.0.1"), (true, Some(2)));
         assert_eq!(way("9.9.9.9"), (false, None));
+        assert_eq!(way("2001:db8:1::9"), (false, Some(1)));
+        assert_eq!(way("2001:db8:1::1"), (true, Some(1)));
+        assert_eq!(way("2001:db8:2::1"), (false, None));
     }
 
     /// Networks 10.1.0.0/24 and 10.2.0.0/24, and a route by the second.
@@ -255,9 +265,16 @@ mod tests {
             network: Ipv4Addr::new(10, row, 0, 0).into(),
             ipv6: Default::default(),
         };
+        let ipv6 = InterfaceAddress {
+            row: 23,
+            address: Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 1).into(),
+            prefix_len: 64,
+            network: Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0).into(),
+            ..address(1)
+        };
         let config = DataplaneConfig {
             interfaces: vec![interface(1), interface(2)],
-            addresses: vec![address(1), address(2)],
+            addresses: vec![address(1), address(2), ipv6],
             routes: vec![Route {
                 row: 31,
                 destination: Ipv4Addr::new(100, 64, 0, 0).into(),

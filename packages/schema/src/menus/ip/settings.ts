@@ -1,5 +1,6 @@
 import { defineMenu } from '../../define.js';
 import { readOnly } from '../../mixins/read-only.js';
+import { multipathHashPolicy } from '../../mixins/route.js';
 import { bool } from '../../props/bool.js';
 import { bytes, bytesUpTo } from '../../props/bytes.js';
 import { counter } from '../../props/counter.js';
@@ -34,14 +35,7 @@ export const ipSettings = defineMenu({
       default: 'true',
       dataplane: true,
     },
-    'ipv4-multipath-hash-policy': {
-      kind: oneOf(['l3', 'l4']),
-      label: 'Multipath Hash Policy',
-      help: 'Flows that are divided between several gateways: by addresses (l3), or by protocol and ports too (l4).',
-      tab: 'General',
-      default: 'l3',
-      dataplane: true,
-    },
+    'ipv4-multipath-hash-policy': multipathHashPolicy,
     'accept-redirects': {
       kind: bool,
       label: 'Accept Redirects',

@@ -1,4 +1,5 @@
 import { defineMenu } from '../../define.js';
+import { multipathHashPolicy } from '../../mixins/route.js';
 import { bool } from '../../props/bool.js';
 import { int } from '../../props/int.js';
 
@@ -25,6 +26,15 @@ export const ipv6Settings = defineMenu({
       help: 'Forward packets between interfaces. Without it the router advertises nothing.',
       tab: 'General',
       default: 'true',
+      dataplane: true,
+    },
+    'multipath-hash-policy': multipathHashPolicy,
+    'disable-link-local-address': {
+      kind: bool,
+      label: 'Disable Link Local Address',
+      help: 'Interfaces get no link-local address beside their own; without one they advertise nothing.',
+      tab: 'General',
+      default: 'false',
       dataplane: true,
     },
     'max-neighbor-entries': {

@@ -10,8 +10,8 @@ import { duration } from '../../props/duration.js';
 import { oneOf } from '../../props/enum.js';
 import { icmpOptions } from '../../props/icmp-options.js';
 import { int } from '../../props/int.js';
-import { ipPrefix } from '../../props/ip-prefix.js';
 import { ipProtocol } from '../../props/ip-protocol.js';
+import { prefixAny } from '../../props/prefix-any.js';
 import { reference } from '../../props/reference.js';
 import { setOf } from '../../props/set.js';
 import { text } from '../../props/text.js';
@@ -36,9 +36,9 @@ const packetArguments = {
     'All in one line: tcp 192.168.88.10:40000 -> 1.1.1.1:443 in ether2. Other properties take precedence.',
   ),
   protocol: argument(ipProtocol, 'Protocol', 'IP protocol by name or number.'),
-  'src-address': argument(ipPrefix, 'Src. Address', 'Source address; a live trace takes prefixes.'),
+  'src-address': argument(prefixAny, 'Src. Address', 'Source address; a live trace takes prefixes.'),
   'src-port': argument(port, 'Src. Port', 'Source port, or the ICMP identifier.'),
-  'dst-address': argument(ipPrefix, 'Dst. Address', 'Destination address; a live trace takes prefixes.'),
+  'dst-address': argument(prefixAny, 'Dst. Address', 'Destination address; a live trace takes prefixes.'),
   'dst-port': argument(port, 'Dst. Port', 'Destination port.'),
   'in-interface': argument(
     reference('/interface', 'name'),

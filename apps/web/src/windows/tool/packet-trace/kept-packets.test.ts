@@ -39,6 +39,21 @@ test('a connection is traced by a packet of its first direction, as its state is
   expect(argumentsOfConnection({ ...row, 'tcp-state': 'established' })).toEqual({ ...args, 'tcp-flags': 'ack' });
 });
 
+test('a connection of IPv6 is traced by its addresses without brackets and ports', () => {
+  const row = { '.id': '*1', protocol: 'udp', 'src-port': '40000', 'dst-port': '53' };
+  const ends = { 'src-address': '[2001:db8::1]:40000', 'dst-address': '[2001:db8::53]:53' };
+  const args = { protocol: 'udp', 'src-port': '40000', 'dst-port': '53' };
+  const bare = { 'src-address': '2001:db8::1', 'dst-address': '2001:db8::53' };
+  expect(argumentsOfConnection({ ...row, ...ends })).toEqual({ ...args, ...bare });
+  const ping = { '.id': '*1', protocol: 'icmpv6', 'icmp-type': '128', 'icmp-code': '0', 'icmp-id': '7', ...bare };
+  expect(argumentsOfConnection(ping)).toEqual({
+    protocol: 'icmpv6',
+    'src-port': '7',
+    'icmp-options': '128:0',
+    ...bare,
+  });
+});
+
 test('a ping is traced by its identifier, which a line without one does not tell', () => {
   const args = argumentsOfConnection({
     '.id': '*1',

@@ -108,6 +108,9 @@ pub struct Ipv6Settings {
     /// What a flow is, where a route has several gateways.
     #[serde(default, skip_serializing_if = "MultipathHash::is_default")]
     pub multipath_hash: MultipathHash,
+    /// Interfaces with an address of IPv6 get no link-local address (RFC 4862 §5.3) beside it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disable_link_local_address: bool,
 }
 
 impl Default for Ipv6Settings {
@@ -117,6 +120,7 @@ impl Default for Ipv6Settings {
             forward: true,
             max_neighbor_entries: 8192,
             multipath_hash: MultipathHash::default(),
+            disable_link_local_address: false,
         }
     }
 }

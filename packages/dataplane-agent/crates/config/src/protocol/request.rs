@@ -95,7 +95,7 @@ pub enum RequestBody {
     /// The way to an address. Replies [`ReplyBody::RouteTo`].
     RouteTo {
         /// Where to.
-        address: std::net::Ipv4Addr,
+        address: std::net::IpAddr,
     },
     /// Set queues' counters to zero; no rows means all queues. Replies [`ReplyBody::Queues`] with the records of these
     /// queues as they were.

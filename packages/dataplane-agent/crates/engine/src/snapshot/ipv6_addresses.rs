@@ -43,21 +43,27 @@ pub(super) fn addresses_with_identifiers(
     Ok(addresses)
 }
 
-/// Gives IPv6 to the interfaces that have an address of it.
-pub(super) fn add_ipv6(addresses: &[InterfaceAddress], map: &InterfaceMap, interfaces: &mut [Interface]) {
+/// Gives IPv6 to the interfaces that have an address of it, and a link-local address, unless there are to be none.
+pub(super) fn add_ipv6(
+    addresses: &[InterfaceAddress],
+    without_link_local: bool,
+    map: &InterfaceMap,
+    interfaces: &mut [Interface],
+) {
     for configured in addresses {
         let index = map.index(configured.interface).map(usize::from);
         let interface = index.and_then(|index| interfaces.get_mut(index));
         let (Some(interface), IpAddr::V6(address)) = (interface, configured.address) else { continue };
         let mac = interface.mac;
+        let link_local = || OwnAddress {
+            address: ipv6::link_local_of(mac),
+            prefix_len: LINK_LOCAL_LEN,
+            row: 0,
+            detects_duplicates: true,
+            advertises: false,
+        };
         let ipv6 = interface.ipv6.get_or_insert_with(|| InterfaceIpv6 {
-            addresses: vec![OwnAddress {
-                address: ipv6::link_local_of(mac),
-                prefix_len: LINK_LOCAL_LEN,
-                row: 0,
-                detects_duplicates: true,
-                advertises: false,
-            }],
+            addresses: (!without_link_local).then(link_local).into_iter().collect(),
         });
         ipv6.addresses.push(OwnAddress {
             address: address.to_bits(),

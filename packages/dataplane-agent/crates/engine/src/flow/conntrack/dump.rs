@@ -2,6 +2,7 @@
 
 use tollway_config::protocol::record::{ConnectionRecord, PackedAddress, connection_flag};
 use tollway_wire::ipv4::{ICMP, TCP};
+use tollway_wire::ipv6::ICMPV6;
 
 use super::connection::{Connection, Totals};
 use super::entry::action_flag;
@@ -75,7 +76,8 @@ fn record(
 ) -> ConnectionRecord {
     let Connection { original, reply, .. } = conn;
     let protocol = original.protocol;
-    let (icmp_type, icmp_code) = if protocol == ICMP { conn.protocol_state.icmp_kind() } else { (0, 0) };
+    let is_icmp = matches!(protocol, ICMP | ICMPV6);
+    let (icmp_type, icmp_code) = if is_icmp { conn.protocol_state.icmp_kind() } else { (0, 0) };
     let cell = |cells: &[u64; 2], direction: Direction| cells.get(direction.index()).copied().unwrap_or(0);
     ConnectionRecord {
         id: conn.id,

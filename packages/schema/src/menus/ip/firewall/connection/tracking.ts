@@ -92,6 +92,6 @@ export const connectionTracking = defineMenu({
   tabs: ['General', 'Timeouts', 'Status'],
   commands: ['set'],
   refreshMs: 1_000,
-  window: { openedBy: { label: 'Tracking', menus: ['/ip/firewall/connection'] } },
+  window: { openedBy: { label: 'Tracking', menus: ['/ip/firewall/connection', '/ipv6/firewall/connection'] } },
   source: 'stored',
 });
