@@ -101,6 +101,17 @@ test('an address that is advertised no more is withdrawn', async () => {
   await eventually(() => route().includes('proto ra'));
 });
 
+test('hosts are told when the data plane ends, and find the router again when it is back', async () => {
+  const route = () => lan2.run('ip', '-6', 'route', 'show', 'default').stdout;
+  await eventually(() => route().includes('proto ra'));
+  const seen = lan2.start('ip', '-6', 'monitor', 'route');
+  process.kill(router.pid('agent'), 'SIGTERM');
+  await eventually(() => /Deleted default .*proto ra/.test(seen.stdout));
+  await seen.end();
+  await eventually(() => route().includes('proto ra'), 60_000);
+  await eventually(() => received(lan, 1, SERVER6) === 1, 60_000);
+});
+
 test('neighbours know each other: in the host, in the router, and after a removal again', async () => {
   const mac = /link\/ether (\S+)/.exec(lan.run('ip', 'link', 'show', 'eth0').stdout)?.[1]?.toUpperCase();
   expect(received(lan, 1, '2001:db8:88::1')).toBe(1);

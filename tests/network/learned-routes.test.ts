@@ -94,6 +94,45 @@ test('a route of several next hops goes by the first, and says so', async () => 
   await eventually(async () => (await listed('192.0.2.0/24')) === undefined);
 });
 
+test('routes of IPv6 come, lead packets, lose a next hop and go', async () => {
+  const [gateway, other, destination] = ['2001:db8:203::1', '2001:db8:203::3', '2001:db8:beef::/48'];
+  const six = (...words: string[]) => router.host('router').must('ip', '-6', 'route', ...words);
+  const known = async () => (await router.rest.list('/ipv6/route')).find((row) => row['dst-address'] === destination);
+  await eventually(async () => (await router.rest.list('/ipv6/route')).some((row) => row.connect === 'true'));
+  six('add', destination, 'via', gateway, 'proto', '186', 'metric', '20');
+  await eventually(async () => (await known())?.active === 'true');
+  expect(await known()).toMatchObject({ dynamic: 'true', bgp: 'true', gateway, distance: '20' });
+  const id = (await known())?.['.id'] ?? '';
+  expect(id).toMatch(/^\*80000030[0-9A-F]{40}$/);
+  expect(await router.rest.get('/ipv6/route', id)).toMatchObject({ gateway });
+  six('del', destination, 'proto', '186', 'metric', '20');
+  await eventually(async () => (await known()) === undefined);
+
+  // A running flow follows a blackhole, and the default route again when that is gone.
+  const server = '2001:db8:198::10';
+  const answers = () => lan6.stdout.match(/bytes from/g)?.length ?? 0;
+  const lan6 = router.host('lan').start('ping', '-6', '-n', '-i', '0.1', server);
+  await eventually(() => answers() > 5);
+  six('add', 'blackhole', `${server}/128`, 'proto', 'static');
+  await sleep(500);
+  const before = answers();
+  await sleep(1000);
+  expect(answers()).toBe(before);
+  six('del', 'blackhole', `${server}/128`, 'proto', 'static');
+  await eventually(() => answers() > before + 5);
+  await lan6.end('SIGINT');
+
+  // Of several next hops the first is used; when it goes, the other one stays.
+  six('add', destination, 'proto', '186', 'nexthop', 'via', gateway, 'nexthop', 'via', other);
+  await eventually(async () => (await known())?.hint !== undefined);
+  expect(await known()).toMatchObject({ gateway, hint: expect.stringContaining('only the first') });
+  six('del', destination, 'via', gateway);
+  await eventually(async () => (await known())?.gateway === other);
+  expect((await known())?.hint).toBeUndefined();
+  six('del', destination);
+  await eventually(async () => (await known()) === undefined);
+});
+
 test('a thousand routes at once come and go without one left behind', async () => {
   const lines = Array.from(
     { length: 1000 },

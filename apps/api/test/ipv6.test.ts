@@ -190,6 +190,21 @@ describe('rules of IPv6', () => {
       { kind: 'masquerade', 'to-ports': null, 'randomise-ports': false },
       { kind: 'netmap', 'to-addresses': { from: '2001:db8::', to: '2001:db8::ffff:ffff:ffff:ffff' }, 'to-ports': null },
     ]);
+    await add('/ip/firewall/nat', { chain: 'srcnat', action: 'netmap', 'to-addresses': '192.0.2.0/24' });
+    const four = router.peer?.active?.nat.flatMap(({ rules }) => rules.map(({ action }) => action));
+    expect(four).toContainEqual({
+      kind: 'netmap',
+      'to-addresses': { from: '192.0.2.0', to: '192.0.2.255' },
+      'to-ports': null,
+    });
+    for (const [body, reason] of [
+      [{}, 'to-addresses is required when action is netmap'],
+      [{ 'to-addresses': '192.0.2.1-192.0.2.5' }, 'is no prefix; with netmap give one such as 192.0.2.0/24'],
+      [{ 'to-addresses': '224.0.0.0/24' }, 'addresses of hosts'],
+    ] as const) {
+      const rule = { chain: 'srcnat', action: 'netmap', ...body };
+      expect(await refused('/ip/firewall/nat', rule), JSON.stringify(body)).toContain(reason);
+    }
     for (const [body, reason] of [
       [{ chain: 'dstnat', action: 'masquerade' }, 'works in chain srcnat only'],
       [{ chain: 'dstnat', action: 'dst-nat' }, 'to-address is required when action is dst-nat'],

@@ -593,6 +593,9 @@ export type InterfaceKind =
        * VLAN identifier, 1…4094.
        */
       'vlan-id': number;
+    }
+  | {
+      type: 'loopback';
     };
 /**
  * Port backend that is asked for.
@@ -1806,7 +1809,7 @@ export interface Interface {
    */
   name: string;
   /**
-   * Row of `/interface/ethernet` or `/interface/vlan`.
+   * Row of `/interface/ethernet`, `/interface/vlan` or `/interface/loopback`.
    */
   row: number;
   /**

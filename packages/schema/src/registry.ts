@@ -4,6 +4,7 @@ import type { Menu } from './menu.js';
 import { ethernet } from './menus/interface/ethernet.js';
 import { interfaceListMember } from './menus/interface/list/member.js';
 import { interfaceList } from './menus/interface/list.js';
+import { loopback } from './menus/interface/loopback.js';
 import { vlan } from './menus/interface/vlan.js';
 import { interfaces } from './menus/interface.js';
 import { ipAddress } from './menus/ip/address.js';
@@ -51,6 +52,7 @@ export const registry: readonly Menu[] = [
   interfaceListMember,
   ethernet,
   vlan,
+  loopback,
   interfaceList,
   ipArp,
   ipAddress,

@@ -90,7 +90,7 @@ function natAction(menu: string, row: Row, kind: string): Action {
     case 'redirect':
       return { kind, 'to-ports': toPorts };
     case 'netmap':
-      if (toAddresses === null) throw new InvalidRow('to-address is not set');
+      if (toAddresses === null) throw new InvalidRow(`${toProperty(menu)} is not set`);
       return { kind, 'to-addresses': toAddresses, 'to-ports': toPorts };
     default:
       throw new InvalidRow(`action: ${kind} is no action of a NAT rule`);

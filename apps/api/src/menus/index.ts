@@ -8,6 +8,7 @@ import { settingsView } from '../view/settings.js';
 import { ethernet } from './interface/ethernet.js';
 import { interfaceListMember } from './interface/list/member.js';
 import { interfaceList } from './interface/list.js';
+import { loopback } from './interface/loopback.js';
 import { vlan } from './interface/vlan.js';
 import { interfaces } from './interface.js';
 import { ipAddress } from './ip/address.js';
@@ -57,6 +58,7 @@ export const menuModules: readonly MenuModule[] = [
   interfaceList,
   interfaceListMember,
   vlan,
+  loopback,
   ipAddress,
   ipArp,
   addressList,

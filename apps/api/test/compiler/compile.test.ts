@@ -365,6 +365,7 @@ describe('schema and compiler agree', () => {
   const everything: Readonly<Record<string, readonly Record<string, string>[]>> = {
     '/interface/ethernet': ports(1).map((row) => ({ ...(row as Record<string, string>) })),
     '/interface/vlan': [{ name: 'v', 'vlan-id': '10', interface: 'ether1' }],
+    '/interface/loopback': [{ name: 'lo1' }],
     '/interface/list': [{ name: 'LAN' }],
     '/interface/list/member': [{ list: 'LAN', interface: 'ether1' }],
     '/routing/table': [{ name: 'isp', fib: 'true' }],

@@ -1,4 +1,5 @@
 import { defineMenu } from '../define.js';
+import type { Kind } from '../kind.js';
 import type { Menu, Prop } from '../menu.js';
 import type { AddressFamily } from '../props/address-family.js';
 import { bool } from '../props/bool.js';
@@ -8,40 +9,28 @@ import { ipv6AddressRange } from '../props/ipv6-range.js';
 import { action, chain, LIST_ACTIONS, markMatch, rateMatch } from './firewall-match.js';
 import { FIREWALL, MATCH_COLUMNS, ruleMenu, ruleState } from './firewall-rule.js';
 
-/** Actions that need new addresses. */
-const TO_ADDRESSES = { ip: ['src-nat', 'dst-nat'], ipv6: ['src-nat', 'dst-nat', 'netmap'] } as const;
-
 /** The new addresses, which RouterOS calls otherwise in IPv6. */
 const target: Readonly<Record<AddressFamily, Readonly<Record<string, Prop>>>> = {
-  ip: {
-    'to-addresses': {
-      kind: ipRange,
-      label: 'To Addresses',
-      help: 'New address, or a range to choose from.',
-      tab: 'Action',
-      unset: true,
-      when: { prop: 'action', values: TO_ADDRESSES.ip },
-      dataplane: true,
-    },
-  },
-  ipv6: {
-    'to-address': {
-      kind: ipv6AddressRange,
-      label: 'To Address',
-      help: 'New address, or a range to choose from; with netmap a prefix, in which the host bits stay.',
-      tab: 'Action',
-      unset: true,
-      when: { prop: 'action', values: TO_ADDRESSES.ipv6 },
-      dataplane: true,
-    },
-  },
+  ip: { 'to-addresses': newAddresses(ipRange, 'To Addresses') },
+  ipv6: { 'to-address': newAddresses(ipv6AddressRange, 'To Address') },
 };
+
+function newAddresses(kind: Kind, label: string): Prop {
+  return {
+    kind,
+    label,
+    help: 'New address, or a range to choose from; with netmap a prefix, in which the host bits stay.',
+    tab: 'Action',
+    unset: true,
+    when: { prop: 'action', values: ['src-nat', 'dst-nat', 'netmap'] },
+    dataplane: true,
+  };
+}
 
 /** Rules of a family that translate addresses and ports of connections. */
 export function natMenu(family: AddressFamily): Menu {
   const path = `/${family}/firewall/nat`;
   const { match, icmpMatch, lists } = FIREWALL[family];
-  const netmap = TO_ADDRESSES[family].filter((each) => each === 'netmap');
   return defineMenu({
     ...ruleMenu(family, path, {
       title: 'NAT',
@@ -67,7 +56,7 @@ export function natMenu(family: AddressFamily): Menu {
           'src-nat',
           'dst-nat',
           'redirect',
-          ...netmap,
+          'netmap',
         ],
         lists,
       ),
@@ -78,7 +67,7 @@ export function natMenu(family: AddressFamily): Menu {
         help: 'New port, or a range to choose from. Needs protocol tcp or udp.',
         tab: 'Action',
         unset: true,
-        when: { prop: 'action', values: ['masquerade', 'src-nat', 'dst-nat', 'redirect', ...netmap] },
+        when: { prop: 'action', values: ['masquerade', 'src-nat', 'dst-nat', 'redirect', 'netmap'] },
         dataplane: true,
       },
       'randomise-ports': {

@@ -8,8 +8,7 @@ const DSTNAT_ACTIONS: readonly string[] = ['dst-nat', 'redirect'];
 
 /** Check of the actions of NAT rules of both families. */
 export function checkNat({ menu, values }: ProposedRow): FieldError | undefined {
-  const six = menu.path.startsWith('/ipv6/');
-  const target = six ? 'to-address' : 'to-addresses';
+  const target = menu.path.startsWith('/ipv6/') ? 'to-address' : 'to-addresses';
   const { chain, action = 'accept', protocol } = values;
   if (chain === 'dstnat' && SRCNAT_ACTIONS.includes(action)) return wrongChain(action, 'srcnat', DSTNAT_ACTIONS);
   if (chain === 'srcnat' && DSTNAT_ACTIONS.includes(action)) return wrongChain(action, 'dstnat', SRCNAT_ACTIONS);
@@ -24,16 +23,8 @@ export function checkNat({ menu, values }: ProposedRow): FieldError | undefined 
     );
   }
   const text = translates ? values[target] : undefined;
-  const wrong = text !== undefined && six ? checkIpv6Target(text, action) : undefined;
+  const wrong = text === undefined ? undefined : checkTarget(target, text, action);
   if (wrong !== undefined) return wrong;
-  const to = text !== undefined && !six ? ipv4Range(text) : undefined;
-  if (to !== undefined && noHost(to.from, to.to) !== undefined) {
-    return fieldError(
-      'to-addresses',
-      'value of to-addresses: no packet is sent to or from 0.0.0.0/8, 127.0.0.0/8 and addresses from 224.0.0.0 up; it accepts ' +
-        'addresses of hosts',
-    );
-  }
   const needsTarget = action === 'dst-nat' || action === 'src-nat';
   const isMissing =
     values[target] === undefined && (action === 'netmap' || (needsTarget && values['to-ports'] === undefined));
@@ -53,17 +44,28 @@ const wrongChain = (action: string, chain: string, instead: readonly string[]): 
     `value of action: ${action} works in chain ${chain} only; here give ${instead.join(', ')} or another action`,
   );
 
-/** Error for new addresses of IPv6 that no host has, or that are no prefix where host bits stay. */
-function checkIpv6Target(text: string, action: string): FieldError | undefined {
-  const range = ipv6Range(text);
-  if (range === undefined) return undefined;
-  const reason = noIpv6Host(range.first) ?? noIpv6Host(range.last);
-  if (reason !== undefined) {
-    return fieldError('to-address', `value of to-address: ${text} has ${reason}; it accepts addresses of hosts`);
-  }
-  if (action !== 'netmap' || !text.includes('-')) return undefined;
+/** Error for new addresses that no host has, or that are no prefix where host bits stay. */
+function checkTarget(target: 'to-address' | 'to-addresses', text: string, action: string): FieldError | undefined {
+  const wrong = target === 'to-address' ? checkIpv6Hosts(text) : checkIpv4Hosts(text);
+  if (wrong !== undefined || action !== 'netmap' || !text.includes('-')) return wrong;
+  const example = target === 'to-address' ? '2001:db8::/64' : '192.0.2.0/24';
+  return fieldError(target, `value of ${target}: ${text} is no prefix; with netmap give one such as ${example}`);
+}
+
+function checkIpv4Hosts(text: string): FieldError | undefined {
+  const range = ipv4Range(text);
+  if (range === undefined || noHost(range.from, range.to) === undefined) return undefined;
   return fieldError(
-    'to-address',
-    `value of to-address: ${text} is no prefix; with netmap give one such as 2001:db8::/64`,
+    'to-addresses',
+    'value of to-addresses: no packet is sent to or from 0.0.0.0/8, 127.0.0.0/8 and addresses from 224.0.0.0 up; it accepts ' +
+      'addresses of hosts',
   );
+}
+
+function checkIpv6Hosts(text: string): FieldError | undefined {
+  const range = ipv6Range(text);
+  const reason = range && (noIpv6Host(range.first) ?? noIpv6Host(range.last));
+  return reason === undefined
+    ? undefined
+    : fieldError('to-address', `value of to-address: ${text} has ${reason}; it accepts addresses of hosts`);
 }

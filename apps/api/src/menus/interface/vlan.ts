@@ -29,7 +29,15 @@ const tagOf = (values: Row['values']) =>
   `${values['use-service-tag'] === 'true' ? 'service' : 'customer'} ${values['vlan-id']}`;
 
 function checkVlan(proposed: ProposedRow): FieldError | undefined {
-  return checkPlace(proposed) ?? checkTag(proposed) ?? checkMtu(proposed);
+  return checkFrames(proposed) ?? checkPlace(proposed) ?? checkTag(proposed) ?? checkMtu(proposed);
+}
+
+/** A loopback interface has no frames that could carry a tag. */
+function checkFrames({ values, snapshot }: ProposedRow): FieldError | undefined {
+  const isLoopback = rowsOf(snapshot, '/interface/loopback').some((row) => interfaceName(row) === values.interface);
+  return isLoopback
+    ? fieldError('interface', `value of interface: ${values.interface} is a loopback interface; give a port or a VLAN`)
+    : undefined;
 }
 
 function checkTag({ values, others }: ProposedRow): FieldError | undefined {

@@ -14,7 +14,7 @@ use crate::flow::change_counters::ChangeCounters;
 use crate::flow::directory::Directory;
 use crate::flow::outside_ports::SharedFreePorts;
 use crate::ip::address_states::AddressStates;
-use crate::ip::fib::{DynamicRoute, FibFull, RouteChange};
+use crate::ip::fib::{Address, DynamicRoute, FibFull, RouteChange, Table};
 use crate::ip::icmp_rate::IcmpErrorRate;
 use crate::ip::learned_gateways::LearnedGateways;
 use crate::ip::neighbor::{NeighborKey, Neighbors};
@@ -290,6 +290,11 @@ impl Shared {
         result.map(|()| count)
     }
 
+    /// The router ends: links on which it has been advertised are told so with the next timers that run.
+    pub fn end_advertising(&self, now: Now) {
+        self.router_advertisements.end(now);
+    }
+
     /// Replaces the routes of other programs by these; routes that are in both are not touched. Returns the number of
     /// destinations whose route has changed.
     ///
@@ -300,15 +305,30 @@ impl Shared {
         snapshot: &Snapshot,
         routes: &[DynamicRoute],
     ) -> Result<usize, FibFull> {
-        let key = |route: &DynamicRoute| (route.destination, route.prefix_len, route.metric);
-        let wanted: HashSet<_> = routes.iter().map(key).collect();
-        let gone = snapshot.fib().dynamic_routes().filter(|route| !wanted.contains(&key(route)));
-        let gone = gone.map(|route| {
-            let (destination, prefix_len, metric) = key(&route);
-            RouteChange::Remove { destination, prefix_len, metric }
-        });
-        let changes: Vec<RouteChange> =
-            gone.chain(routes.iter().copied().map(RouteChange::Replace)).collect();
-        self.change_routes(snapshot, &changes)
+        self.change_routes(snapshot, &replacing(snapshot.fib(), routes))
     }
+
+    /// Replaces routes like [`Self::replace_dynamic_routes`], those of IPv6.
+    ///
+    /// # Errors
+    /// As [`Self::change_ipv6_routes`].
+    pub fn replace_dynamic_ipv6_routes(
+        &self,
+        snapshot: &Snapshot,
+        routes: &[DynamicRoute<u128>],
+    ) -> Result<usize, FibFull> {
+        self.change_ipv6_routes(snapshot, &replacing(snapshot.fib6(), routes))
+    }
+}
+
+/// The changes that make the routes of other programs in a table these.
+fn replacing<A: Address>(table: &Table<A>, routes: &[DynamicRoute<A>]) -> Vec<RouteChange<A>> {
+    let key = |route: &DynamicRoute<A>| (route.destination, route.prefix_len, route.metric);
+    let wanted: HashSet<_> = routes.iter().map(key).collect();
+    let gone = table.dynamic_routes().filter(|route| !wanted.contains(&key(route)));
+    let gone = gone.map(|route| {
+        let (destination, prefix_len, metric) = key(&route);
+        RouteChange::Remove { destination, prefix_len, metric }
+    });
+    gone.chain(routes.iter().copied().map(RouteChange::Replace)).collect()
 }

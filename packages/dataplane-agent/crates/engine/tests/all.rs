@@ -20,6 +20,7 @@ mod interleaving;
 mod ipv6_cache;
 mod journal;
 mod local_groups;
+mod loopback;
 mod mangle;
 mod mangle_v6;
 mod million_frames;

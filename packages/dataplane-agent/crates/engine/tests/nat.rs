@@ -1,6 +1,6 @@
 //! Address translation through the whole router.
 
-use tollway_config::dataplane::{ConnectionState, RejectWith};
+use tollway_config::dataplane::{Action, AddressRange, ConnectionState, RejectWith};
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::router::To;
 use tollway_testkit::{Router, RouterConfig, expect_counters, rule};
@@ -47,6 +47,29 @@ fn masquerade_translates_both_ways_slow_and_fast() {
     assert_eq!(connection.counts, [(6, 6 * 58), (6, 6 * 88)]);
     // NAT rules count first packets only.
     assert_eq!(router.rule(1000), (1, 58));
+}
+
+#[test]
+fn netmap_keeps_the_bits_of_the_host() {
+    let to = |from: [u8; 4]| {
+        let last = [from[0], from[1], from[2], 255];
+        Action::Netmap { to_addresses: AddressRange { from: from.into(), to: last.into() }, to_ports: None }
+    };
+    let config = plain()
+        .nat("srcnat", rule().src("192.168.88.0/24").then(to([198, 51, 100, 0])))
+        .nat("dstnat", rule().dst("198.51.100.0/24").then(to([192, 168, 88, 0])));
+    let mut router = Router::new(config);
+    for _ in 0..3 {
+        let sent = router.send(0, &out("192.168.88.10", 4000));
+        assert_eq!(sent[0].packet().src.to_string(), "198.51.100.10");
+        assert_eq!(sent[0].packet().ports, (4000, 53));
+        let asked = PacketBuilder::ipv4("203.0.113.5", "198.51.100.11").udp(9, 9).payload_len(8);
+        let asked = router.send(1, &asked);
+        assert_eq!((asked[0].to, asked[0].packet().dst.to_string()), (To::Port(0), "192.168.88.11".into()));
+        let answer = PacketBuilder::ipv4("192.168.88.11", "203.0.113.5").udp(9, 9).payload_len(8);
+        let answer = router.send(0, &answer);
+        assert_eq!(answer[0].packet().src.to_string(), "198.51.100.11");
+    }
 }
 
 #[test]

@@ -1,10 +1,13 @@
-//! The IPv4 routes of a network namespace, and notifications of their changes (rtnetlink(7)).
+//! The routes of a family in a network namespace, and notifications of their changes (rtnetlink(7)).
 
+use std::fmt::Debug;
+use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use crate::link::{attributes, message, netlink, u32_at};
 
 const RTMGRP_IPV4_ROUTE: u32 = 0x40;
+const RTMGRP_IPV6_ROUTE: u32 = 0x400;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
@@ -27,11 +30,44 @@ const RECEIVE_BUFFER: libc::c_int = 16 << 20;
 /// Datagrams read per call.
 const AT_ONCE: usize = 256;
 
+/// An address of IPv4 or IPv6, host order.
+pub trait RouteAddress: Copy + Default + Debug {
+    /// Address family, as rtnetlink numbers it.
+    const FAMILY: libc::c_int;
+    /// Bits of an address.
+    const BITS: u8;
+    /// Multicast group of the notifications.
+    const GROUP: u32;
+
+    /// Reads an attribute, which is in network order.
+    fn read(value: &[u8]) -> Option<Self>;
+}
+
+impl RouteAddress for u32 {
+    const FAMILY: libc::c_int = libc::AF_INET;
+    const BITS: u8 = 32;
+    const GROUP: u32 = RTMGRP_IPV4_ROUTE;
+
+    fn read(value: &[u8]) -> Option<Self> {
+        Some(Self::from_be_bytes(*value.first_chunk()?))
+    }
+}
+
+impl RouteAddress for u128 {
+    const FAMILY: libc::c_int = libc::AF_INET6;
+    const BITS: u8 = 128;
+    const GROUP: u32 = RTMGRP_IPV6_ROUTE;
+
+    fn read(value: &[u8]) -> Option<Self> {
+        Some(Self::from_be_bytes(*value.first_chunk()?))
+    }
+}
+
 /// A route of the main table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KernelRoute {
+pub struct KernelRoute<A = u32> {
     /// Destination network, host order.
-    pub destination: u32,
+    pub destination: A,
     /// Prefix length, bits.
     pub prefix_len: u8,
     /// Priority; lower wins.
@@ -41,41 +77,42 @@ pub struct KernelRoute {
     /// Type of the route: `RTN_UNICAST`, `RTN_BLACKHOLE` …
     pub kind: u8,
     /// Neighbour, host order. Of several next hops the first that can be used.
-    pub gateway: Option<u32>,
-    /// The gateway is not an IPv4 address, so it cannot be resolved by ARP.
+    pub gateway: Option<A>,
+    /// The gateway is not an address of the family.
     pub foreign_gateway: bool,
     /// The route has more next hops than the one that is given here.
     pub multipath: bool,
     /// Index of the device; 0 without one.
     pub device: u32,
-    /// Preferred source, host order; 0 without one.
-    pub source: u32,
+    /// Preferred source, host order; unspecified without one.
+    pub source: A,
 }
 
 /// A change of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KernelRouteChange {
+pub enum KernelRouteChange<A = u32> {
     /// Added, in place of one with its destination and metric.
-    Added(KernelRoute),
+    Added(KernelRoute<A>),
     /// Removed.
-    Removed(KernelRoute),
+    Removed(KernelRoute<A>),
 }
 
 /// Notifications of changes, and the table itself.
 #[derive(Debug)]
-pub struct RouteMonitor {
+pub struct RouteMonitor<A = u32> {
     events: OwnedFd,
     requests: OwnedFd,
     buffer: Vec<u8>,
+    family: PhantomData<A>,
 }
 
-impl RouteMonitor {
+impl<A: RouteAddress> RouteMonitor<A> {
     /// A socket in the network namespace of the calling thread.
     ///
     /// # Errors
     /// When no netlink socket can be opened.
     pub fn new() -> std::io::Result<Self> {
-        let events = netlink(libc::NETLINK_ROUTE, RTMGRP_IPV4_ROUTE)?;
+        let events = netlink(libc::NETLINK_ROUTE, A::GROUP)?;
         // SAFETY: the option's value is a c_int and the length is its size. Without the privilege the buffer
         // stays as it is, and overruns come earlier.
         unsafe {
@@ -87,7 +124,8 @@ impl RouteMonitor {
                 size_of::<libc::c_int>() as libc::socklen_t,
             );
         }
-        Ok(Self { events, requests: netlink(libc::NETLINK_ROUTE, 0)?, buffer: vec![0; 256 << 10] })
+        let requests = netlink(libc::NETLINK_ROUTE, 0)?;
+        Ok(Self { events, requests, buffer: vec![0; 256 << 10], family: PhantomData })
     }
 
     /// Descriptor that becomes readable when some route changed.
@@ -97,7 +135,7 @@ impl RouteMonitor {
 
     /// Reads pending changes, oldest first, a bounded number of them. `false` when some were lost in an overrun: then
     /// [`Self::routes`] must be read.
-    pub fn changes(&mut self, changes: &mut Vec<KernelRouteChange>) -> bool {
+    pub fn changes(&mut self, changes: &mut Vec<KernelRouteChange<A>>) -> bool {
         let mut complete = true;
         for _ in 0..AT_ONCE {
             // SAFETY: the buffer is valid for its length.
@@ -130,12 +168,12 @@ impl RouteMonitor {
     ///
     /// # Errors
     /// When the kernel does not answer.
-    pub fn routes(&mut self) -> std::io::Result<Vec<KernelRoute>> {
+    pub fn routes(&mut self) -> std::io::Result<Vec<KernelRoute<A>>> {
         let mut request = [0_u8; 28];
         request[0..4].copy_from_slice(&28_u32.to_ne_bytes());
         request[4..6].copy_from_slice(&libc::RTM_GETROUTE.to_ne_bytes());
         request[6..8].copy_from_slice(&((libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16).to_ne_bytes());
-        request[16] = libc::AF_INET as u8;
+        request[16] = A::FAMILY as u8;
         let sent =
             // SAFETY: the buffer is valid for its length.
             unsafe { libc::send(self.requests.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) };
@@ -173,31 +211,32 @@ impl RouteMonitor {
 }
 
 /// Next hop of a multipath route.
-struct NextHop {
+struct NextHop<A> {
     flags: u8,
     device: u32,
-    gateway: Option<u32>,
+    gateway: Option<A>,
     foreign_gateway: bool,
 }
 
 /// The next hops in the value of an `RTA_MULTIPATH`: `rtnexthop`s, each with its attributes, on boundaries of four
 /// bytes.
 #[derive(Clone)]
-struct NextHops<'a> {
+struct NextHops<'a, A> {
     rest: &'a [u8],
+    family: PhantomData<A>,
 }
 
-impl Iterator for NextHops<'_> {
-    type Item = NextHop;
+impl<A: RouteAddress> Iterator for NextHops<'_, A> {
+    type Item = NextHop<A>;
 
-    fn next(&mut self) -> Option<NextHop> {
+    fn next(&mut self) -> Option<NextHop<A>> {
         let length = usize::from(u16::from_ne_bytes(*self.rest.first_chunk()?));
         let own = self.rest.get(RTNEXTHOP..length)?;
         let flags = *self.rest.get(2)?;
         let mut hop = NextHop { flags, device: u32_at(self.rest, 4)?, gateway: None, foreign_gateway: false };
         for (kind, value) in attributes(own) {
             match kind {
-                RTA_GATEWAY => hop.gateway = address(value),
+                RTA_GATEWAY => hop.gateway = A::read(value),
                 RTA_VIA => hop.foreign_gateway = true,
                 _ => {}
             }
@@ -207,20 +246,17 @@ impl Iterator for NextHops<'_> {
     }
 }
 
-fn address(value: &[u8]) -> Option<u32> {
-    Some(u32::from_be_bytes(*value.first_chunk()?))
-}
-
-/// Reads an `rtmsg` and its attributes; `None` if it is not an IPv4 route of the main table.
-fn parse(body: &[u8]) -> Option<KernelRoute> {
+/// Reads an `rtmsg` and its attributes; `None` if it is not a route of the family in the main table, for all sources.
+fn parse<A: RouteAddress>(body: &[u8]) -> Option<KernelRoute<A>> {
     let header: &[u8; RTMSG] = body.first_chunk()?;
-    let [family, prefix_len, _, tos, table, protocol, _, kind, ..] = *header;
+    let [family, prefix_len, source_len, tos, table, protocol, _, kind, ..] = *header;
     let cloned = u32_at(header, 8)? & libc::RTM_F_CLONED != 0;
-    if i32::from(family) != libc::AF_INET || prefix_len > 32 || tos != 0 || cloned {
+    let is_plain = source_len == 0 && tos == 0 && !cloned;
+    if i32::from(family) != A::FAMILY || prefix_len > A::BITS || !is_plain {
         return None;
     }
     let mut route = KernelRoute {
-        destination: 0,
+        destination: A::default(),
         prefix_len,
         metric: 0,
         protocol,
@@ -229,22 +265,22 @@ fn parse(body: &[u8]) -> Option<KernelRoute> {
         foreign_gateway: false,
         multipath: false,
         device: 0,
-        source: 0,
+        source: A::default(),
     };
     let mut table = u32::from(table);
     for (kind, value) in attributes(body.get(RTMSG..)?) {
         match kind {
-            RTA_DST => route.destination = address(value)?,
+            RTA_DST => route.destination = A::read(value)?,
             RTA_OIF => route.device = u32_at(value, 0)?,
-            RTA_GATEWAY => route.gateway = address(value),
+            RTA_GATEWAY => route.gateway = A::read(value),
             RTA_PRIORITY => route.metric = u32_at(value, 0)?,
-            RTA_PREFSRC => route.source = address(value)?,
+            RTA_PREFSRC => route.source = A::read(value)?,
             RTA_TABLE => table = u32_at(value, 0)?,
             RTA_VIA => route.foreign_gateway = true,
             RTA_MULTIPATH => {
-                let hops = NextHops { rest: value };
+                let hops = NextHops { rest: value, family: PhantomData };
                 route.multipath = hops.clone().count() > 1;
-                let usable = |hop: &NextHop| hop.flags & UNUSABLE == 0 && !hop.foreign_gateway;
+                let usable = |hop: &NextHop<A>| hop.flags & UNUSABLE == 0 && !hop.foreign_gateway;
                 let hop = hops.clone().find(usable).or_else(|| hops.clone().next())?;
                 route.device = hop.device;
                 route.gateway = hop.gateway;
@@ -266,7 +302,7 @@ mod tests {
         let name = format!("tollway-routes-{}", std::process::id());
         // Without the privilege to make a namespace there is nothing to look at.
         let Ok(namespace) = Namespace::open_or_create(&name) else { return };
-        let mut monitor = namespace.within(RouteMonitor::new).unwrap().unwrap();
+        let mut monitor = namespace.within(RouteMonitor::<u32>::new).unwrap().unwrap();
         namespace.ip("link add d0 type veth peer name d1").unwrap();
         namespace.set("net/ipv6/conf/d0/disable_ipv6", "0").unwrap();
         let lines = [
@@ -311,6 +347,49 @@ mod tests {
     }
 
     #[test]
+    fn routes_of_ipv6_are_listed_and_their_changes_told() {
+        let name = format!("tollway-routes6-{}", std::process::id());
+        let Ok(namespace) = Namespace::open_or_create(&name) else { return };
+        let mut monitor = namespace.within(RouteMonitor::<u128>::new).unwrap().unwrap();
+        namespace.ip("link add d0 type veth peer name d1").unwrap();
+        namespace.set("net/ipv6/conf/d0/disable_ipv6", "0").unwrap();
+        let lines = [
+            "link set dev d1 up",
+            "address add 2001:db8::1/64 dev d0 nodad",
+            "link set dev d0 up",
+            "-6 route add 2001:db8:7::/48 via fe80::2 dev d0 proto 186 metric 20",
+            "-6 route add 2001:db8:8::/48 nexthop via 2001:db8::3 nexthop via 2001:db8::4",
+            "-6 route add blackhole 2001:db8:9::/48 proto bird",
+            "-6 route add 2001:db8:6::/48 via 2001:db8::2 table 77",
+        ];
+        for line in lines {
+            namespace.ip(line).unwrap();
+        }
+        let listed = monitor.routes().unwrap();
+        let one = |network: u128| {
+            let destination = 0x2001_0db8_u128 << 96 | network << 80;
+            listed.iter().find(|route| (route.destination, route.prefix_len) == (destination, 48)).copied()
+        };
+        let learned = one(7).unwrap();
+        assert_eq!((learned.metric, learned.protocol, learned.multipath), (20, 186, false));
+        assert_eq!((learned.gateway, learned.kind), (Some(0xfe80 << 112 | 2), libc::RTN_UNICAST));
+        let several = one(8).unwrap();
+        assert_eq!((several.gateway.map(|gateway| gateway & 0xff), several.multipath), (Some(3), true));
+        assert_eq!(one(9).map(|route| route.kind), Some(libc::RTN_BLACKHOLE));
+        assert_eq!(one(6), None);
+        namespace.ip("-6 route del 2001:db8:7::/48 metric 20").unwrap();
+        namespace.ip("-6 route del 2001:db8:8::/48 via 2001:db8::3").unwrap();
+        let mut changes = Vec::new();
+        assert!(monitor.changes(&mut changes));
+        assert!(changes.contains(&KernelRouteChange::Added(learned)), "{changes:?}");
+        assert!(changes.contains(&KernelRouteChange::Removed(learned)), "{changes:?}");
+        // One of the next hops goes: it alone is told.
+        let Some(KernelRouteChange::Removed(gone)) = changes.last() else { panic!("{changes:?}") };
+        assert_eq!((gone.destination, gone.multipath), (several.destination, false));
+        namespace.remove().unwrap();
+    }
+
+    #[test]
     fn of_several_next_hops_the_first_usable_one_counts() {
         let hop = |flags: u8, device: u32, last: u8| {
             let mut bytes = vec![16, 0, flags, 0];
@@ -324,7 +403,7 @@ mod tests {
             body[4] = libc::RT_TABLE_MAIN;
             body.extend([(4 + hops.len()) as u8, 0, RTA_MULTIPATH as u8, 0]);
             body.extend(hops);
-            parse(&body).map(|route| (route.device, route.gateway.map_or(0, |gateway| gateway & 0xff)))
+            parse::<u32>(&body).map(|route| (route.device, route.gateway.map_or(0, |gateway| gateway & 0xff)))
         };
         let (dead, down) = (RTNH_F_DEAD, RTNH_F_LINKDOWN);
         assert_eq!(read([hop(0, 3, 1), hop(0, 4, 2)].concat()), Some((3, 1)));
@@ -338,12 +417,14 @@ mod tests {
     #[test]
     fn truncated_messages_are_passed_over() {
         for length in 0..RTMSG {
-            assert_eq!(parse(&vec![0; length]), None);
+            assert_eq!(parse::<u32>(&vec![0; length]), None);
+            assert_eq!(parse::<u128>(&vec![0; length]), None);
         }
         let mut body = vec![0; RTMSG + 8];
         body[0] = libc::AF_INET as u8;
         body[4] = libc::RT_TABLE_MAIN;
         body[RTMSG..RTMSG + 4].copy_from_slice(&[3, 0, RTA_OIF as u8, 0]);
-        assert!(parse(&body).is_some_and(|route| route.device == 0));
+        assert!(parse::<u32>(&body).is_some_and(|route| route.device == 0));
+        assert_eq!(parse::<u128>(&body), None, "of the other family");
     }
 }

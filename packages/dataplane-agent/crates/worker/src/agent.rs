@@ -1,6 +1,7 @@
 //! The agent: starts everything, runs the control loop, stops everything.
 
 mod control;
+mod learning;
 mod requests;
 mod start;
 mod stop;
@@ -20,7 +21,7 @@ use tollway_io::clock::wall_ms;
 use crate::active::{self, Active, PendingFile};
 use crate::interface_rates::Rates;
 use crate::journal::Journal;
-use crate::learned_routes::{Learned, LearnedRoutes};
+use crate::learned_routes::LearnedRoutes;
 use crate::link_counters::LinkCounters;
 use crate::ports::{LinkChange, Ports};
 use crate::router_namespaces::RouterNamespaces;
@@ -78,6 +79,8 @@ pub struct Agent {
     pub(crate) router: Option<RouterNamespaces>,
     /// Routes of other programs in the router's namespace.
     learned: Option<LearnedRoutes>,
+    /// Those of IPv6.
+    learned6: Option<LearnedRoutes<u128>>,
     /// Configurations that were prepared and not yet committed.
     pub(crate) prepared: Vec<Prepared>,
     /// Token of the configuration prepared last.
@@ -171,7 +174,8 @@ impl Agent {
 
     fn update_router_namespace(&mut self) -> Result<(), WorkerLost> {
         self.sync_router_namespace()?;
-        self.learn_routes(LearnedRoutes::all_there_are)
+        self.learn_routes(LearnedRoutes::<u32>::all_there_are)?;
+        self.learn_routes(LearnedRoutes::<u128>::all_there_are)
     }
 
     /// Synchronises the router's namespaces with the interfaces, addresses and routes of the router.
@@ -179,38 +183,6 @@ impl Agent {
         let Some(router) = &mut self.router else { return Ok(()) };
         for problem in router.apply(&self.active.config, &self.snapshot, &mut self.workers)? {
             self.log("system,error", format!("router namespace: {problem}"));
-        }
-        Ok(())
-    }
-
-    /// Takes over the routes of other programs.
-    fn learn_routes(
-        &mut self,
-        what: impl FnOnce(&mut LearnedRoutes) -> std::io::Result<Learned>,
-    ) -> Result<(), WorkerLost> {
-        let Some(learned) = self.learned.as_mut().map(what) else { return Ok(()) };
-        let learned = match learned {
-            Ok(learned) => learned,
-            Err(error) => {
-                self.log("route,error", format!("the routes of other programs cannot be read: {error}"));
-                return Ok(());
-            }
-        };
-        if self.change_routes(&learned).is_ok() {
-            return Ok(());
-        }
-        // A table without free numbers still holds numbers of removed next hops: a new table does not.
-        let config = Arc::clone(&self.active.config);
-        self.generation += 1;
-        let before = &self.snapshot;
-        let Ok(snapshot) = Snapshot::build_after(before, &config, &self.ports.facts(), self.generation)
-        else {
-            return Ok(());
-        };
-        self.facts_version += 1;
-        self.swap_tables(&config, Rebuilt { snapshot, routes: ChangedRoutes::default() })?;
-        if let Err(FibFull) = self.change_routes(&learned) {
-            self.log("route,error", FULL.to_owned());
         }
         Ok(())
     }
@@ -236,13 +208,6 @@ impl Agent {
             }
         }
         self.sync_router_namespace()
-    }
-
-    fn change_routes(&self, learned: &Learned) -> Result<(), FibFull> {
-        match learned {
-            Learned::Changes(changes) => self.shared.change_routes(&self.snapshot, changes).map(drop),
-            Learned::All(routes) => self.shared.replace_dynamic_routes(&self.snapshot, routes).map(drop),
-        }
     }
 
     /// Adds a line to the log of the router.

@@ -2,14 +2,14 @@
 //! once, then updated by notifications, and dumped again after an overrun or when devices have changed, since the
 //! kernel removes routes with their device without a notification.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::RawFd;
 
 use tollway_config::dataplane::RowId;
-use tollway_engine::ip::fib::{Discard, DynamicRoute, DynamicTarget, RouteChange};
+use tollway_engine::ip::fib::{Address, Discard, DynamicRoute, DynamicTarget, RouteChange};
 use tollway_io::link::LinkMonitor;
 use tollway_io::netns::Namespace;
-use tollway_io::routes::{KernelRoute, KernelRouteChange, RouteMonitor};
+use tollway_io::routes::{KernelRoute, KernelRouteChange, RouteAddress, RouteMonitor};
 
 use crate::router_namespace::{ROUTE_PROTOCOL, row_of};
 
@@ -18,26 +18,35 @@ const RTPROT_KERNEL: u8 = 2;
 /// Protocol of routes from ICMP redirects.
 const RTPROT_REDIRECT: u8 = 1;
 
-/// The routes of a namespace.
+/// The routes of a family in a namespace.
 #[derive(Debug)]
-pub struct LearnedRoutes {
-    monitor: RouteMonitor,
+pub struct LearnedRoutes<A = u32> {
+    monitor: RouteMonitor<A>,
     links: LinkMonitor,
     /// Interface rows by the index of their TAP.
     devices: HashMap<u32, RowId>,
-    changes: Vec<KernelRouteChange>,
+    changes: Vec<KernelRouteChange<A>>,
+    /// Routes with several next hops. When one of these goes, the kernel tells of IPv6 only that one.
+    several: HashSet<RouteKey<A>>,
+}
+
+/// What tells routes apart: destination, prefix length and metric.
+type RouteKey<A> = (A, u8, u32);
+
+fn key_of<A: Copy>(route: &KernelRoute<A>) -> RouteKey<A> {
+    (route.destination, route.prefix_len, route.metric)
 }
 
 /// An update of the forwarding table.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Learned {
+pub enum Learned<A = u32> {
     /// Changes, in order.
-    Changes(Vec<RouteChange>),
-    /// Notifications were lost: these are all routes.
-    All(Vec<DynamicRoute>),
+    Changes(Vec<RouteChange<A>>),
+    /// Notifications were lost, or do not tell what is left: these are all routes.
+    All(Vec<DynamicRoute<A>>),
 }
 
-impl LearnedRoutes {
+impl<A: Address + RouteAddress> LearnedRoutes<A> {
     /// The routes of a network namespace.
     ///
     /// # Errors
@@ -46,7 +55,7 @@ impl LearnedRoutes {
         let (monitor, links) = namespace
             .within(|| Ok::<_, std::io::Error>((RouteMonitor::new()?, LinkMonitor::new()?)))
             .and_then(|made| made)?;
-        Ok(Self { monitor, links, devices: HashMap::new(), changes: Vec::new() })
+        Ok(Self { monitor, links, devices: HashMap::new(), changes: Vec::new(), several: HashSet::new() })
     }
 
     /// Descriptor that becomes readable when routes changed.
@@ -58,13 +67,28 @@ impl LearnedRoutes {
     ///
     /// # Errors
     /// When the kernel does not list its routes after an overrun.
-    pub fn changes(&mut self) -> std::io::Result<Learned> {
+    pub fn changes(&mut self) -> std::io::Result<Learned<A>> {
         self.changes.clear();
         if !self.monitor.changes(&mut self.changes) {
             return self.all().map(Learned::All);
         }
+        for change in &self.changes {
+            match change {
+                KernelRouteChange::Added(route) if route.multipath => {
+                    self.several.insert(key_of(route));
+                }
+                KernelRouteChange::Added(route) => {
+                    self.several.remove(&key_of(route));
+                }
+                KernelRouteChange::Removed(route) => {
+                    if self.several.remove(&key_of(route)) && !route.multipath {
+                        return self.all().map(Learned::All);
+                    }
+                }
+            }
+        }
         let devices = &self.devices;
-        let change = |change: &KernelRouteChange| match change {
+        let change = |change: &KernelRouteChange<A>| match change {
             // Routes of the kernel and of the agent do not replace others.
             KernelRouteChange::Added(route) | KernelRouteChange::Removed(route) if !is_foreign(route) => None,
             KernelRouteChange::Added(route) => Some(match dynamic(route, devices) {
@@ -81,34 +105,35 @@ impl LearnedRoutes {
     ///
     /// # Errors
     /// When the kernel does not list them.
-    pub fn all_there_are(&mut self) -> std::io::Result<Learned> {
+    pub fn all_there_are(&mut self) -> std::io::Result<Learned<A>> {
         self.all().map(Learned::All)
     }
 
-    fn all(&mut self) -> std::io::Result<Vec<DynamicRoute>> {
+    fn all(&mut self) -> std::io::Result<Vec<DynamicRoute<A>>> {
         let links = self.links.links()?;
         self.devices = links.iter().filter_map(|link| Some((link.index, row_of(&link.name)?))).collect();
         // Changes before the dump are contained in it.
         self.changes.clear();
         self.monitor.changes(&mut self.changes);
         let routes = self.monitor.routes()?;
+        self.several = routes.iter().filter(|route| route.multipath).map(key_of).collect();
         Ok(routes.iter().filter_map(|route| dynamic(route, &self.devices)).collect())
     }
 }
 
 /// Whether a route is neither the kernel's own nor one that the agent has mirrored.
-fn is_foreign(route: &KernelRoute) -> bool {
+fn is_foreign<A>(route: &KernelRoute<A>) -> bool {
     ![RTPROT_KERNEL, RTPROT_REDIRECT, ROUTE_PROTOCOL].contains(&route.protocol)
 }
 
-fn removal(route: &KernelRoute) -> RouteChange {
+fn removal<A: Copy>(route: &KernelRoute<A>) -> RouteChange<A> {
     let KernelRoute { destination, prefix_len, metric, .. } = *route;
     RouteChange::Remove { destination, prefix_len, metric }
 }
 
 /// Converts a route for the forwarding table. `None` if it is not of another program, if its device is not an interface
-/// of the router, or if its gateway is an IPv6 neighbour.
-fn dynamic(route: &KernelRoute, devices: &HashMap<u32, RowId>) -> Option<DynamicRoute> {
+/// of the router, or if its gateway is of the other family.
+fn dynamic<A: Copy>(route: &KernelRoute<A>, devices: &HashMap<u32, RowId>) -> Option<DynamicRoute<A>> {
     if !is_foreign(route) || route.foreign_gateway {
         return None;
     }

@@ -169,7 +169,7 @@ fn interfaces(input: &StatsInput<'_>) -> Vec<InterfaceStats> {
     }
     for row in &input.config.interfaces {
         let InterfaceKind::Ethernet { port, .. } = &row.kind else {
-            interfaces.push(vlan(input, row));
+            interfaces.push(without_port(input, row));
             continue;
         };
         if !ports.states.iter().any(|state| state.name == *port) {
@@ -185,8 +185,8 @@ fn interfaces(input: &StatsInput<'_>) -> Vec<InterfaceStats> {
     interfaces
 }
 
-/// Statistics of an interface above a port. Its link is as its port's.
-fn vlan(input: &StatsInput<'_>, row: &Interface) -> InterfaceStats {
+/// Statistics of an interface above a port, whose link is as its port's, or of a loopback interface.
+fn without_port(input: &StatsInput<'_>, row: &Interface) -> InterfaceStats {
     let Some(interface) = input.snapshot.interface_of(row.row) else {
         return InterfaceStats { row: row.row, ..InterfaceStats::default() };
     };

@@ -1,4 +1,4 @@
-//! `/interface/ethernet` and `/interface/vlan`.
+//! `/interface/ethernet`, `/interface/vlan` and `/interface/loopback`.
 
 use schemars::JsonSchema;
 use serde::de::Error;
@@ -11,7 +11,7 @@ use super::RowId;
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Interface {
-    /// Row of `/interface/ethernet` or `/interface/vlan`.
+    /// Row of `/interface/ethernet`, `/interface/vlan` or `/interface/loopback`.
     pub row: RowId,
     /// Name as the user sees it; used in log lines and as the alternative name of the TAP.
     pub name: String,
@@ -59,6 +59,8 @@ pub enum InterfaceKind {
         /// The tag is a service tag (EtherType 0x88a8), not a customer tag (0x8100).
         service_tag: bool,
     },
+    /// None: it is up unless it is disabled, for addresses that are those of the router whatever its links do.
+    Loopback,
 }
 
 impl InterfaceKind {
@@ -66,7 +68,7 @@ impl InterfaceKind {
     pub fn port(&self) -> Option<&str> {
         match self {
             Self::Ethernet { port, .. } => Some(port),
-            Self::Vlan { .. } => None,
+            Self::Vlan { .. } | Self::Loopback => None,
         }
     }
 
@@ -74,7 +76,7 @@ impl InterfaceKind {
     pub fn io(&self) -> IoChoice {
         match self {
             Self::Ethernet { io, .. } => *io,
-            Self::Vlan { .. } => IoChoice::Auto,
+            Self::Vlan { .. } | Self::Loopback => IoChoice::Auto,
         }
     }
 }

@@ -182,6 +182,20 @@ impl RouterAdvertisements {
         true
     }
 
+    /// The router ends: [`Self::age`] tells each link once that it is no default router any more (RFC 4861 §6.2.5).
+    /// Networks stay as they were advertised, as the router may be back soon.
+    pub fn end(&self, now: Now) {
+        let mut guard = self.lock();
+        let table = &mut *guard;
+        for entry in table.entries.values_mut().filter(|entry| entry.sent.is_some()) {
+            entry.advertises = false;
+            entry.withdrawn.clear();
+            entry.finals = 1;
+            entry.due = now.0;
+        }
+        self.publish(table);
+    }
+
     /// When [`Self::age`] wants to run next, ns; `u64::MAX` never.
     pub fn next_due(&self) -> u64 {
         self.next_due.load(Ordering::Relaxed)
@@ -251,6 +265,17 @@ mod tests {
         let schedule = RouterAdvertisements::new(7);
         schedule.sync(1, &interface(&[NETWORK]), |_| true, Now::from_ms(0));
         schedule
+    }
+
+    #[test]
+    fn at_the_end_links_are_told_once_that_the_router_is_none_for_them() {
+        let schedule = schedule();
+        schedule.end(Now::from_ms(10));
+        assert_eq!(sent(&schedule, 10, 900), [], "nobody has heard of it");
+        assert_eq!(sent(&schedule, 900, 2_000).len(), 1);
+        schedule.end(Now::from_ms(2_000));
+        let last = Advertisement { row: 1, is_final: true, withdrawn: Vec::new() };
+        assert_eq!(sent(&schedule, 2_000, 2_000_000), [(2_000, last)]);
     }
 
     #[test]

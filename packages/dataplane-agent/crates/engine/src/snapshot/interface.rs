@@ -31,13 +31,13 @@ const MIN_MTU: u16 = 68;
 /// An L3 interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Row of `/interface/ethernet` or `/interface/vlan`.
+    /// Row of `/interface/ethernet`, `/interface/vlan` or `/interface/loopback`.
     pub row: RowId,
     /// Name for users.
     pub name: String,
-    /// Link of the interface, if its port exists.
+    /// Link of the interface, if its port exists; a loopback interface has none.
     pub port: Option<LinkId>,
-    /// Link-layer address in effect.
+    /// Link-layer address in effect; zero without one.
     pub mac: [u8; 6],
     /// L3 MTU in effect, bytes: for a VLAN at most what the interfaces below it can carry.
     pub mtu: u16,
@@ -47,7 +47,7 @@ pub struct Interface {
     pub reachable_ms: u32,
     /// Not disabled.
     pub enabled: bool,
-    /// Enabled, with a port that has carrier.
+    /// Enabled, with a port that has carrier, or a loopback interface.
     pub up: bool,
     /// Zone of the packets that it receives and sends.
     pub zone: Zone,
@@ -154,13 +154,14 @@ pub(super) fn build_interfaces(
                 }
                 (port, position.and_then(|position| ports.get(position)))
             }
-            InterfaceKind::Vlan { .. } => (None, None),
+            InterfaceKind::Vlan { .. } | InterfaceKind::Loopback => (None, None),
         };
         let own = facts.map(|facts| facts.mac).unwrap_or_default();
         let mac = match &interface.mac_address {
             Some(text) => parse_mac(interface.row, text)?,
             None => own,
         };
+        let is_loopback = matches!(interface.kind, InterfaceKind::Loopback);
         interfaces.push(Interface {
             row: interface.row,
             name: interface.name.clone(),
@@ -170,7 +171,7 @@ pub(super) fn build_interfaces(
             arp: interface.arp,
             reachable_ms: interface.arp_timeout_ms.unwrap_or(config.settings.arp_timeout_ms),
             enabled: !interface.disabled,
-            up: !interface.disabled && facts.is_some_and(|facts| facts.running),
+            up: !interface.disabled && (is_loopback || facts.is_some_and(|facts| facts.running)),
             zone: interface.zone,
             addresses: Vec::new(),
             networks: Vec::new(),

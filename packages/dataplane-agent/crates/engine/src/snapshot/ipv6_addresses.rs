@@ -43,7 +43,8 @@ pub(super) fn addresses_with_identifiers(
     Ok(addresses)
 }
 
-/// Gives IPv6 to the interfaces that have an address of it, and a link-local address, unless there are to be none.
+/// Gives IPv6 to the interfaces that have an address of it, and a link-local address to those with a link-layer address,
+/// unless there are to be none.
 pub(super) fn add_ipv6(
     addresses: &[InterfaceAddress],
     without_link_local: bool,
@@ -63,7 +64,7 @@ pub(super) fn add_ipv6(
             advertises: false,
         };
         let ipv6 = interface.ipv6.get_or_insert_with(|| InterfaceIpv6 {
-            addresses: (!without_link_local).then(link_local).into_iter().collect(),
+            addresses: (!without_link_local && mac != [0; 6]).then(link_local).into_iter().collect(),
         });
         ipv6.addresses.push(OwnAddress {
             address: address.to_bits(),

@@ -114,6 +114,7 @@ impl Agent {
             set.push(wake::readable(monitor.fd()));
             // Without a namespace the slot stays: poll(2) passes over a negative descriptor.
             set.push(wake::readable(self.learned.as_ref().map_or(-1, LearnedRoutes::fd)));
+            set.push(wake::readable(self.learned6.as_ref().map_or(-1, LearnedRoutes::fd)));
             set.push(wake::readable(guard.as_ref().map_or(-1, GuardWatch::fd)));
             set.extend(server.interests().map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }));
             let now = clock::now().0;
@@ -123,14 +124,17 @@ impl Agent {
             // The guard comes first: without it the kernel may forward, too.
             if let Some(guard) = &mut guard
                 && let Some((topics, message)) =
-                    guard.follow(set.get(3).is_some_and(|entry| entry.revents != 0), clock::now().0)
+                    guard.follow(set.get(4).is_some_and(|entry| entry.revents != 0), clock::now().0)
             {
                 self.log(topics, message);
             }
             if set.get(2).is_some_and(|entry| entry.revents != 0) {
-                self.learn_routes(LearnedRoutes::changes).map_err(lost)?;
+                self.learn_routes(LearnedRoutes::<u32>::changes).map_err(lost)?;
             }
-            if set.iter().skip(4).any(|entry| entry.revents != 0) {
+            if set.get(3).is_some_and(|entry| entry.revents != 0) {
+                self.learn_routes(LearnedRoutes::<u128>::changes).map_err(lost)?;
+            }
+            if set.iter().skip(5).any(|entry| entry.revents != 0) {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
             self.reopen |= self.ports.rings_stopped() || self.ports.retry(clock::now().0);

@@ -171,8 +171,11 @@ impl Start<'_> {
             ),
             None => None,
         };
-        let learned = router.as_ref().map(|router| LearnedRoutes::new(router.main().namespace())).transpose();
+        let namespace = || router.as_ref().map(|router| router.main().namespace());
+        let learned = namespace().map(LearnedRoutes::new).transpose();
         let learned = learned.map_err(AgentError::failed("the router's routes"))?;
+        let learned6 = namespace().map(LearnedRoutes::new).transpose();
+        let learned6 = learned6.map_err(AgentError::failed("the router's routes of IPv6"))?;
         let (journal, problem) = Journal::open(&self.active_path.with_file_name("connections.journal"));
         let problem = problem.map(|error| format!("the connection journal cannot be written: {error}"));
         let (active, ago) = found.map_or((Active::empty(), 0), |found| (found.active, found.ago));
@@ -188,6 +191,7 @@ impl Start<'_> {
             links: LinkCounters::default(),
             router,
             learned,
+            learned6,
             prepared: Vec::new(),
             traces: Traces::default(),
             // Small enough for clients whose numbers are doubles or 32-bit integers.
@@ -213,6 +217,8 @@ impl Start<'_> {
             drop(generator);
             result
         });
+        // What is due then is sent in the last turn of a worker.
+        agent.shared.end_advertising(clock::now());
         agent.workers.stop();
         if let Some(router) = agent.router
             && result.is_ok()
