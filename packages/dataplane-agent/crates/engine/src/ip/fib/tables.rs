@@ -49,9 +49,6 @@ impl<A: Address> Default for Tables<A> {
     }
 }
 
-/// Configured routes by the numbers of their tables.
-type NumberedRoutes<A> = Vec<(TableNumber, StaticRoutes<A>)>;
-
 /// Configured routes that are to replace those in tables; none for tables that stay as they are or are new.
 #[derive(Debug, Clone)]
 pub struct ChangedTables<A> {
