@@ -23,10 +23,10 @@ test('an IPv6 address and a route are added in their windows, and neighbours are
   const routes = await ui.open('/ipv6/route');
   const route = await routes.add('IPv6 Route');
   await route.set('Dst. Address', '2001:db8:78::/48');
-  await route.set('Gateway', 'fe80::1');
+  await route.setList('Gateway', ['fe80::1']);
   await route.press('OK');
   await expect(route.root.getByRole('alert').first()).toContainText('give fe80::1%interface');
-  await route.set('Gateway', '2001:db8:77::2');
+  await route.setList('Gateway', ['2001:db8:77::2']);
   await route.press('OK');
   await route.closed();
   const added = routes.row('2001:db8:78::/48');

@@ -222,6 +222,20 @@ export class Dialog {
     else await control.fill(value);
   }
 
+  /** Gives a field with a row for each value these values, in place of those that it has. */
+  async setList(label: string, values: readonly string[]): Promise<void> {
+    const unfold = this.root.getByRole('button', { name: `Set ${label}`, exact: true });
+    await expect(unfold.or(this.field(`${label} 1`)).first()).toBeVisible();
+    if (await unfold.isVisible()) await unfold.click();
+    while (await this.field(`${label} 2`).isVisible()) {
+      await this.root.getByRole('button', { name: `Remove ${label} 2`, exact: true }).click();
+    }
+    for (const [index, value] of values.entries()) {
+      if (index > 0) await this.root.getByRole('button', { name: `Add to ${label}`, exact: true }).click();
+      await this.field(`${label} ${index + 1}`).fill(value);
+    }
+  }
+
   /** The control of a field that has a value or may have none. An error beside it is its accessible description. */
   field(label: string): Locator {
     return this.root.getByLabel(label, { exact: true });
