@@ -9,7 +9,7 @@ use crate::packet::header::{lower_hop_limit, write_ipv6_link};
 use crate::packet::slow_reason::SlowReason;
 use crate::packet::tuple::Tuple;
 use crate::pipeline::state::WorkerState;
-use crate::pipeline::stateless_send::send;
+use crate::pipeline::stateless_send::{Headers, send};
 use crate::snapshot::{Interface, Snapshot};
 
 /// Forwards a packet by its route, where [`Snapshot::is_plain_ipv6`]. `parse` has found that its headers do not forbid
@@ -28,12 +28,20 @@ pub(crate) fn forward<F: Frame>(
     }
     let (out, next_hop, port) = route(snapshot, &meta.tuple, number)?;
     let adjacency = |state: &WorkerState<F>| state.adjacencies6.get((out.row, next_hop));
-    send(snapshot, state, packet, (out, port), adjacency, |head, l3, mac, own| {
+    send::<Ipv6Headers, F>(snapshot, state, packet, (out, port), adjacency)
+}
+
+/// Headers of IPv6.
+struct Ipv6Headers;
+
+impl Headers for Ipv6Headers {
+    #[inline(always)]
+    fn write(head: &mut [u8], l3: usize, link: ([u8; 6], [u8; 6])) {
         if let Some(l3) = head.get_mut(l3..) {
             lower_hop_limit(l3);
         }
-        write_ipv6_link(head, mac, own);
-    })
+        write_ipv6_link(head, link.0, link.1);
+    }
 }
 
 /// Interface, which is up, next hop and port of packets to a destination, or why they are not forwarded by their route

@@ -15,7 +15,7 @@ use crate::pipeline::batch::Batch;
 use crate::pipeline::ipv6_stateless;
 use crate::pipeline::redirect;
 use crate::pipeline::state::WorkerState;
-use crate::pipeline::stateless_send::send;
+use crate::pipeline::stateless_send::{Headers, send};
 use crate::snapshot::{Interface, Snapshot};
 
 /// Forwards packets that need only a route, and puts the others into `batch.slow`. Returns the number of all of them.
@@ -131,12 +131,20 @@ fn forward<F: Frame>(
         return Err(SlowReason::Redirect);
     }
     let adjacency = |state: &WorkerState<F>| state.adjacencies.get((out.row, next_hop));
-    send(snapshot, state, packet, (out, port), adjacency, |head, l3, mac, own| {
+    send::<Ipv4Headers, F>(snapshot, state, packet, (out, port), adjacency)
+}
+
+/// Headers of IPv4.
+struct Ipv4Headers;
+
+impl Headers for Ipv4Headers {
+    #[inline(always)]
+    fn write(head: &mut [u8], l3: usize, link: ([u8; 6], [u8; 6])) {
         if let Some(l3) = head.get_mut(l3..) {
             lower_ttl(l3);
         }
-        write_link(head, mac, own);
-    })
+        write_link(head, link.0, link.1);
+    }
 }
 
 /// Why a packet takes the slow path although rules do not require it: a property that `parse` has found, or a missing

@@ -10,18 +10,24 @@ use crate::pipeline::state::WorkerState;
 use crate::qos::forest::Context;
 use crate::snapshot::{Interface, Snapshot};
 
-/// Sends a packet by its route to a next hop. `write` writes the new headers of the family into the frame: that of IP at an
-/// offset, and that of the link to a destination from a source. If the packet cannot be sent, changes nothing and returns
-/// the reason for which it takes the slow path.
+/// Headers of the packets of a family.
+// A trait, not a closure: a closure cannot be required to be inlined, and is not.
+pub(crate) trait Headers {
+    /// Writes the new headers of a packet: that of IP, which begins at byte `l3`, and that of the link, with its destination
+    /// and source.
+    fn write(head: &mut [u8], l3: usize, link: ([u8; 6], [u8; 6]));
+}
+
+/// Sends a packet by its route to a next hop. If it cannot be sent, changes nothing and returns the reason for which it
+/// takes the slow path.
 // Inlined, so that there is one for each family.
 #[inline(always)]
-pub(crate) fn send<F: Frame>(
+pub(crate) fn send<H: Headers, F: Frame>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     (out, port): (&Interface, PortId),
     adjacency: impl FnOnce(&WorkerState<F>) -> Option<AdjacencyId>,
-    write: impl FnOnce(&mut [u8], usize, [u8; 6], [u8; 6]),
 ) -> Result<(), SlowReason> {
     let meta = &mut packet.meta;
     if meta.largest_segment(&packet.vnet) > u32::from(out.mtu) {
@@ -35,7 +41,7 @@ pub(crate) fn send<F: Frame>(
         return Err(SlowReason::Neighbor);
     }
     let Some(frame) = &mut packet.frame else { return Err(SlowReason::NotRoutable) };
-    write(frame.head_mut(), usize::from(meta.l3), mac, out.mac);
+    H::write(frame.head_mut(), usize::from(meta.l3), (mac, out.mac));
     if !snapshot.queues.is_empty() {
         let utc_ns = state.utc_ns();
         let in_interface = snapshot.interface(meta.in_interface).map_or(0, |interface| interface.row);
