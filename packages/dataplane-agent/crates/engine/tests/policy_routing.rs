@@ -466,10 +466,10 @@ fn random_routes(random: &mut Random, config: &mut DataplaneConfig) {
         let prefixes = [("203.0.113.0", 24), ("203.0.112.0", 22), ("198.51.100.0", 24), ("203.0.0.0", 16)];
         let (destination, len) = prefixes[random.below(4) as usize];
         (route.row, route.prefix_len) = (900 + at, len);
-        route.destination = destination.parse().unwrap();
+        route.destination = destination.parse().expect("an address");
         route.options.table = random.below(3) as TableNumber;
         let net = 3 + random.below(3);
-        let address = format!("10.{net}.0.2").parse().unwrap();
+        let address = format!("10.{net}.0.2").parse().expect("an address");
         route.target = RouteTarget::Gateway { address, interface: None };
         let same = |known: &Route| {
             (known.destination, known.prefix_len, known.options.table)
@@ -490,7 +490,7 @@ fn random_routes(random: &mut Random, config: &mut DataplaneConfig) {
             None if random.one_in(2) => {
                 let mut route = config.routes[0].clone();
                 (route.row, route.options.table) = (880 + u32::from(table), table);
-                let address = format!("10.{}.0.2", 3 + table).parse().unwrap();
+                let address = format!("10.{}.0.2", 3 + table).parse().expect("an address");
                 route.target = RouteTarget::Gateway { address, interface: None };
                 config.routes.push(route);
             }
