@@ -11,15 +11,23 @@ use tollway_testkit::{Ipv6Builder, Output, PacketBuilder, Router, RouterConfig, 
 const ANY_PORT: Action =
     Action::Masquerade { to_ports: Some(PortRange { from: 20_000, to: 60_000 }), randomise_ports: true };
 
+/// Address and port of an end of a connection.
+type End<'a> = (&'a str, u16);
+
+/// Makes a TCP segment from an end to another one, with the destination MAC address, flags, sequence and acknowledgement.
+type MakeSegment = fn(End, End, [u8; 6], u8, u32, u32) -> Vec<u8>;
+
+/// Reads source, destination and ports of what was sent.
+type ReadEnds = fn(&Output) -> (String, String, (u16, u16));
+
 /// What one family sends and receives.
 struct Family {
     host: &'static str,
     server: &'static str,
     outside: &'static str,
     config: fn() -> RouterConfig,
-    /// A TCP segment between two ends.
-    segment: fn((&str, u16), (&str, u16), [u8; 6], u8, u32, u32) -> Vec<u8>,
-    ends: fn(&Output) -> (String, String, (u16, u16)),
+    segment: MakeSegment,
+    ends: ReadEnds,
 }
 
 const IPV4: Family = Family {
