@@ -134,6 +134,8 @@ test('a letter in the tree of menus goes to the next menu that begins with it', 
   await ui.page.keyboard.press('R');
   await expect(item('IPv6/Routes')).toBeFocused();
   await ui.page.keyboard.press('R');
+  await expect(item('Routing')).toBeFocused();
+  await ui.page.keyboard.press('R');
   await expect(item('System/Resources')).toBeFocused();
   await ui.page.keyboard.press('x');
   await expect(item('System/Resources')).toBeFocused();

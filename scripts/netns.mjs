@@ -46,11 +46,14 @@ function pidsInNetns(name) {
 /**
  * @param {string} identity e.g. `net:[4026532500]` @returns {string | undefined} name of the namespace, if it has one
  */
-export function namedNetnsOf(identity) {
+export const namedNetnsOf = (identity) => namedNetns().find((name) => `net:[${inodeOf(name)}]` === identity);
+
+/** @returns {string[]} names of all named namespaces */
+export function namedNetns() {
   try {
-    return readdirSync('/run/netns').find((name) => `net:[${inodeOf(name)}]` === identity);
+    return readdirSync('/run/netns');
   } catch {
-    return undefined;
+    return [];
   }
 }
 

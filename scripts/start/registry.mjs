@@ -6,7 +6,7 @@
 import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { removeLab } from '../lab/create.mjs';
-import { deleteNetns, netnsExists } from '../netns.mjs';
+import { deleteNetns, namedNetns, netnsExists } from '../netns.mjs';
 import { commandLine, endProcesses, identify, isRunning, killProcesses, messageOf, until } from '../process.mjs';
 import { makeFolder, UserError } from '../project.mjs';
 import { currentNetns, forgetClaims, releaseClaims } from './claims.mjs';
@@ -231,7 +231,7 @@ export async function removeInstance(instance) {
   } else if (instance.ports.length > 0) {
     await releaseClaimsOf(instance);
   }
-  if (instance.routerNetns !== null) await deleteNetns(instance.routerNetns);
+  if (instance.routerNetns !== null) await deleteRouterNetns(instance.routerNetns);
   unregister(instance);
 }
 
@@ -251,8 +251,14 @@ async function removeAllButClaims(instance) {
     API_GRACE_MS,
   );
   await killProcesses(all);
-  if (instance.routerNetns !== null) await deleteNetns(instance.routerNetns);
+  if (instance.routerNetns !== null) await deleteRouterNetns(instance.routerNetns);
   unregister(instance);
+}
+
+/** Removes the namespace of a router and those of its VRFs. @param {string} name of the router's */
+async function deleteRouterNetns(name) {
+  const ofVrfs = namedNetns().filter((each) => each.startsWith(`${name}-vrf-`) || each.startsWith(`${name}-vrf.`));
+  for (const each of [...ofVrfs, name]) await deleteNetns(each);
 }
 
 /** @param {Instance} instance @returns {Instance['processes']} */

@@ -64,7 +64,8 @@ test('a client is held at the rate of its queue, whose target is its prefix', as
 
 test('traceroute and tracepath name the router and the provider', () => {
   const hops = ['2001:db8:88::1', '2001:db8:203::1', SERVER6];
-  const { stdout } = lan.run('traceroute', '-6', '-n', '-q', '1', '-w', '2', SERVER6);
+  // One probe at a time: hosts limit how many errors they send.
+  const { stdout } = lan.run('traceroute', '-6', '-n', '-N', '1', '-q', '1', '-w', '2', SERVER6);
   expect(stdout.match(/^ *\d+ +(\S+)/gm)?.map((line) => line.trim().split(/ +/)[1])).toEqual(hops);
   const path = lan.run('tracepath', '-6', '-n', SERVER6).stdout;
   for (const hop of hops) expect(path).toContain(hop);
@@ -105,6 +106,10 @@ test('hosts are told when the data plane ends, and find the router again when it
   const route = () => lan2.run('ip', '-6', 'route', 'show', 'default').stdout;
   await eventually(() => route().includes('proto ra'));
   const seen = lan2.start('ip', '-6', 'monitor', 'route');
+  await eventually(() => {
+    lan2.must('ip', '-6', 'route', 'replace', 'unreachable', '2001:db8:fe::/48');
+    return seen.stdout.includes('2001:db8:fe::/48');
+  });
   process.kill(router.pid('agent'), 'SIGTERM');
   await eventually(() => /Deleted default .*proto ra/.test(seen.stdout));
   await seen.end();

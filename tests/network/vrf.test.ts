@@ -89,7 +89,7 @@ afterAll(async () => {
 describe('two VRFs with the same network', () => {
   test('reach the uplink, with the same addresses and ports at the same time', async () => {
     for (const client of clients) {
-      await eventually(() => client.ping(SERVER, 1) === 1);
+      await eventually(() => client.ping(SERVER, 1) === 1 && client.ping(SERVER6, 1) === 1);
       expect(client.ping(SERVER, 3)).toBe(3);
       expect(client.ping(SERVER6, 3)).toBe(3);
     }
@@ -148,7 +148,7 @@ describe('two VRFs with the same network', () => {
 
   test('have the router itself in namespaces of their own', async () => {
     const main = router.host('router');
-    const namespaces = NAMES.map((name) => new Host(`${main.netns}-${name}`));
+    const namespaces = NAMES.map((name) => new Host(`${main.netns}-vrf-${name}`));
     for (const [at, namespace] of namespaces.entries()) {
       expect(namespace.ping(CLIENT, 2)).toBe(2);
       expect(namespace.ping(CLIENT6, 2)).toBe(2);
@@ -166,8 +166,8 @@ describe('two VRFs with the same network', () => {
     const blue = (await router.rest.list('/ip/vrf')).find(({ name }) => name === 'blue')?.['.id'] ?? '';
     await router.rest.set('/ip/vrf', blue, { name: 'green' });
     const named = runCommand(['ip', 'netns', 'list']).stdout;
-    expect(named).toContain(`${main.netns}-green`);
-    expect(named).not.toContain(`${main.netns}-blue`);
+    expect(named).toContain(`${main.netns}-vrf-green`);
+    expect(named).not.toContain(`${main.netns}-vrf-blue`);
     await eventually(() => clients[0]?.ping(SERVER, 1) === 1);
   });
 });

@@ -3,6 +3,7 @@ import type { Menu } from '@tollway/schema';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { RequestError } from '../api/rest.ts';
 import type { Row } from '../api/row.ts';
+import { afterPress } from '../ui/after-press.ts';
 import { messageOf } from '../ui/message-of.ts';
 import {
   additions,
@@ -110,7 +111,11 @@ export function useForm(menu: Menu, liveRow: Row, isNew: boolean, initial: Edits
       const { value, error } = validateTyped(prop, text);
       if (value !== text) setEdits((now) => (now[name] === text ? { ...now, [name]: value } : now));
       if (typed.current?.get(name) === text) typed.current.set(name, value);
-      if (error !== undefined) setErrors((now) => ({ ...now, [name]: error }));
+      if (error === undefined) return;
+      // The error takes a line, below which the form moves: also the button whose press has taken the focus.
+      afterPress(() => {
+        if (latest.current.edits[name] === value) setErrors((now) => ({ ...now, [name]: error }));
+      });
     },
     [menu],
   );

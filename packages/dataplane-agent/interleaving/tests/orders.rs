@@ -3,8 +3,8 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use loom::thread;
-use tollway_engine::flow::directory::Directory;
 use tollway_engine::flow::change_counters::ChangeCounters;
+use tollway_engine::flow::directory::Directory;
 use tollway_engine::packet::tuple::{Addr, Tuple};
 use tollway_engine::qos::forest::{Identity, RowPart};
 use tollway_engine::qos::ownership::{AcquireOutcome, Ownerships};
@@ -15,7 +15,7 @@ use tollway_io::wake::SleepFlag;
 const ROW: Identity = Identity { row: 7, part: RowPart::Upload };
 
 fn tuple(port: u16) -> Tuple {
-    Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6, icmp: 0 }
+    Tuple { src: Addr::v4(1), dst: Addr::v4(2), src_port: port, dst_port: 80, protocol: 6, icmp: 0, zone: 0 }
 }
 
 /// A worker puts a packet into a ring and asks whether the other one sleeps; the other one looks a last time.
@@ -113,8 +113,14 @@ fn no_decision_by_an_old_route_lasts() {
         writer.join().unwrap();
         if decided == 1 {
             assert_ne!(change_counters.count(), stamp);
-            assert!(change_counters.route_changed_since(5, stamp as u32), "decided by the old route for good");
-            assert!(!change_counters.route_changed_since(u32::MAX, stamp as u32), "other routes did not change");
+            assert!(
+                change_counters.route_changed_since(5, stamp as u32),
+                "decided by the old route for good"
+            );
+            assert!(
+                !change_counters.route_changed_since(u32::MAX, stamp as u32),
+                "other routes did not change"
+            );
         }
     });
 }

@@ -86,16 +86,17 @@ impl RouterNamespaces {
     }
 }
 
-/// Names of the namespaces of VRFs: that of the main one with the name of the VRF, or with the number of its zone where a
-/// name has other characters than names of files should have.
+/// Names of the namespaces of VRFs: that of the main one, `-vrf`, and the name of the VRF, or the number of its zone where a
+/// name has other characters than names of files should have. What else is named after the main one, as the hosts of a
+/// lab, has no `-vrf`, so that no VRF takes a namespace that is not its own.
 fn names(config: &DataplaneConfig, main: &str) -> BTreeMap<Zone, String> {
     let plain = |name: &str| {
         name.len() <= LONGEST && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
     };
     let vrfs = config.routing_tables.iter().filter(|table| table.zone != 0);
     let named = vrfs.map(|table| match plain(&table.name) {
-        true => (table.zone, format!("{main}-{}", table.name)),
-        false => (table.zone, format!("{main}.{}", table.zone)),
+        true => (table.zone, format!("{main}-vrf-{}", table.name)),
+        false => (table.zone, format!("{main}-vrf.{}", table.zone)),
     });
     named.collect()
 }
@@ -115,7 +116,7 @@ mod tests {
             ..DataplaneConfig::default()
         };
         let names = names(&config, "tollway");
-        let expected = [(7, "tollway-blue"), (8, "tollway.8"), (9, "tollway.9")];
+        let expected = [(7, "tollway-vrf-blue"), (8, "tollway-vrf.8"), (9, "tollway-vrf.9")];
         assert!(names.iter().map(|(zone, name)| (*zone, name.as_str())).eq(expected));
     }
 }
