@@ -27,6 +27,7 @@ export const CASES = [
   { name: 'engine/stateful-1m', kind: 'engine' },
   { name: 'engine/stateful-1m-v6', kind: 'engine' },
   { name: 'engine/vlan-64k', kind: 'engine' },
+  { name: 'engine/vrf-16', kind: 'engine' },
   { name: 'engine/filter-25', kind: 'engine' },
   { name: 'engine/filter-10k', kind: 'engine' },
   { name: 'engine/slow-25', kind: 'engine' },

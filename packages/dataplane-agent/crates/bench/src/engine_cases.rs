@@ -27,6 +27,7 @@ const CASES: &[(&str, Case)] = &[
     ("engine/stateful-1m", |windows| crate::flow_cases::stateful_1m(windows, Family::V4)),
     ("engine/stateful-1m-v6", |windows| crate::flow_cases::stateful_1m(windows, Family::V6)),
     ("engine/vlan-64k", crate::vlan_cases::vlan_64k),
+    ("engine/vrf-16", crate::vrf_cases::vrf_16),
     ("engine/filter-25", |windows| in_turns(windows, RULES_25, NO_RULES)),
     ("engine/filter-10k", crate::slow_cases::filter_10k),
     ("engine/slow-25", crate::slow_cases::slow_25),

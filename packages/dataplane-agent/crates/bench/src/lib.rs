@@ -36,6 +36,7 @@ mod steady;
 mod timed_engine;
 mod traffic;
 mod vlan_cases;
+mod vrf_cases;
 mod worker_cases;
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use crate::scenario::Scenario;
 use crate::traffic::{GENERATOR_MAC, LAN_PORT_MAC, SINK_MAC, Traffic, WAN_PORT_MAC};
 
 pub use check::stage_costs;
+pub use trunk::lan_row;
 pub use turn::Links;
 
 /// Index of the port `lan` is on.
@@ -62,8 +63,9 @@ pub struct Setup {
     pub queue_frames: u32,
     /// The engine's time is that of the clock, the same for all workers; else some of it passes with each batch.
     pub real_time: bool,
-    /// Packets come and leave by VLANs of the first port: see [`Self::over_vlans`].
-    pub vlans: bool,
+    /// Packets come and leave by VLANs of the first port: see [`Self::over_vlans`]. The number of those that flows come
+    /// from; 0 without VLANs.
+    pub vlans: u16,
     /// Timed is also taking the packets out of the batch.
     pub departure: bool,
     /// Frames are of IPv6: those that stand for the frames of the flows.
@@ -82,7 +84,7 @@ impl Setup {
             frame_bytes: FRAME,
             queue_frames: 4096,
             real_time: false,
-            vlans: false,
+            vlans: 0,
             departure: false,
             ipv6: scenario.ipv6,
         }
@@ -90,8 +92,16 @@ impl Setup {
 
     /// Over two VLANs of one port in place of two ports.
     pub fn over_vlans(mut self) -> Self {
-        trunk::make(&mut self.config);
-        self.vlans = true;
+        trunk::make(&mut self.config, 1);
+        self.vlans = 1;
+        self
+    }
+
+    /// Over VLANs as [`Self::over_vlans`], with so many in place of `lan`, between which sources are divided. Their rows
+    /// are [`lan_row`]s.
+    pub fn over_lans(mut self, lans: u16) -> Self {
+        trunk::make(&mut self.config, lans);
+        self.vlans = lans;
         self
     }
 
@@ -140,7 +150,7 @@ pub struct TimedEngine {
     clock: Clock,
     now: Now,
     real_time: bool,
-    vlans: bool,
+    vlans: u16,
     ipv6: bool,
     departure: bool,
     /// Packets taken out of the batch, while they are timed.
@@ -329,9 +339,9 @@ impl TimedEngine {
             frame.head_mut().get_mut(..content.len())?.copy_from_slice(&content);
             return Some(frame);
         }
-        if self.vlans {
+        if self.vlans > 0 {
             let mut frame = self.pool.take(FRAME + trunk::TAG)?;
-            trunk::write(frame.head_mut(), content, port);
+            trunk::write(frame.head_mut(), content, port, self.vlans);
             return Some(frame);
         }
         let mut frame = self.pool.take(self.frame_bytes)?;
@@ -474,7 +484,7 @@ impl TimedEngine {
     pub fn offer(&mut self, port: u16, frames: &[[u8; FRAME]], left: &mut Vec<[u8; FRAME]>) -> u64 {
         for content in frames {
             if let Some(frame) = self.frame(content, port) {
-                let port = if self.vlans { LAN_PORT } else { port };
+                let port = if self.vlans > 0 { LAN_PORT } else { port };
                 self.batch.push_rx(frame, port, VnetState::default());
             }
         }
@@ -519,12 +529,12 @@ impl TimedEngine {
 }
 
 /// What a frame that left would be without tags, and of IPv4.
-fn content((vlans, ipv6): (bool, bool), head: &[u8]) -> [u8; FRAME] {
+fn content((vlans, ipv6): (u16, bool), head: &[u8]) -> [u8; FRAME] {
     if ipv6 {
         return meant_by(head);
     }
     let mut content = [0; FRAME];
-    let tag = if vlans { trunk::TAG } else { 0 };
+    let tag = if vlans > 0 { trunk::TAG } else { 0 };
     let (addresses, rest) = head.split_at_checked(ethernet::ADDRESSES).unwrap_or((head, &[]));
     let bytes = addresses.iter().chain(rest.iter().skip(tag));
     content.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -532,9 +542,9 @@ fn content((vlans, ipv6): (bool, bool), head: &[u8]) -> [u8; FRAME] {
 }
 
 /// The port by which a packet left, or in place of which its VLAN is.
-fn left_by(vlans: bool, done: &Done<PoolFrame>) -> Option<u16> {
+fn left_by(vlans: u16, done: &Done<PoolFrame>) -> Option<u16> {
     match done.outcome {
-        _ if vlans => trunk::left_by(&done.outcome, done.frame.head()),
+        _ if vlans > 0 => trunk::left_by(&done.outcome, done.frame.head(), vlans),
         Outcome::Tx { port, .. } => Some(port),
         Outcome::Local { .. } | Outcome::Handover { .. } => None,
     }
