@@ -16,12 +16,6 @@ beforeEach(async () => {
 });
 afterEach(() => router.close());
 
-async function add(menu: string, body: Record<string, string>): Promise<string> {
-  const answer = await router.rest('PUT', menu, body);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
-  return answer.id;
-}
-
 async function refused(menu: string, body: Record<string, string>): Promise<string> {
   const answer = await router.rest('PUT', menu, body);
   expect(answer.status, JSON.stringify(answer.body)).toBe(400);
@@ -31,10 +25,10 @@ async function refused(menu: string, body: Record<string, string>): Promise<stri
 describe('an IPv6 address', () => {
   it('is advertised where hosts can make themselves addresses, unless that is switched off', async () => {
     const ids = [
-      await add(ADDRESS, { address: '2001:DB8::1/64', interface: 'ether2' }),
-      await add(ADDRESS, { address: '2001:db8:1::1/127', interface: 'ether2' }),
-      await add(ADDRESS, { address: '2001:db8:2::1/64', interface: 'ether2', advertise: 'no' }),
-      await add(ADDRESS, { address: '2001:db8:3::/64', interface: 'ether1', 'eui-64': 'yes' }),
+      await router.add(ADDRESS, { address: '2001:DB8::1/64', interface: 'ether2' }),
+      await router.add(ADDRESS, { address: '2001:db8:1::1/127', interface: 'ether2' }),
+      await router.add(ADDRESS, { address: '2001:db8:2::1/64', interface: 'ether2', advertise: 'no' }),
+      await router.add(ADDRESS, { address: '2001:db8:3::/64', interface: 'ether1', 'eui-64': 'yes' }),
     ];
     const rows = (await router.rest('GET', ADDRESS)).rows.filter((row) => ids.includes(row['.id'] ?? ''));
     expect(rows.map(({ address, advertise, 'eui-64': made }) => [address, advertise, made])).toEqual([
@@ -56,9 +50,9 @@ describe('an IPv6 address', () => {
   });
 
   it('is refused by name where it cannot work', async () => {
-    await add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
-    await add(ADDRESS, { address: 'fe80::1/64', interface: 'ether2' });
-    await add(ADDRESS, { address: 'fe80::1/64', interface: 'ether1' });
+    await router.add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
+    await router.add(ADDRESS, { address: 'fe80::1/64', interface: 'ether2' });
+    await router.add(ADDRESS, { address: 'fe80::1/64', interface: 'ether1' });
     for (const [body, reason] of [
       [{ address: '2001:db8::9' }, 'is not an IPv6 address with prefix length'],
       [{ address: '2001:db8::1/48' }, 'already have such address: 2001:db8::1'],
@@ -84,17 +78,17 @@ describe('an IPv6 address', () => {
 
 describe('an IPv6 route', () => {
   it('leads to a gateway, by an interface, or nowhere', async () => {
-    await add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
-    await add(ROUTE, { gateway: '2001:db8::2' });
-    await add(ROUTE, { 'dst-address': '2001:db8:1::/48', gateway: 'FE80::2%ether1' });
-    await add(ROUTE, { 'dst-address': '2001:db8:2::/48', blackhole: '' });
+    await router.add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
+    await router.add(ROUTE, { gateway: '2001:db8::2' });
+    await router.add(ROUTE, { 'dst-address': '2001:db8:1::/48', gateway: 'FE80::2%ether1' });
+    await router.add(ROUTE, { 'dst-address': '2001:db8:2::/48', blackhole: '' });
     expect(router.peer?.active?.routes.slice(-3).map(({ destination, target }) => [destination, target.kind])).toEqual([
       ['::', 'gateway'],
       ['2001:db8:1::', 'gateway'],
       ['2001:db8:2::', 'blackhole'],
     ]);
     const fe80 = { address: 'fe80::2', interface: expect.any(Number), table: null };
-    await add(ROUTE, {
+    await router.add(ROUTE, {
       'dst-address': '2001:db8:3::/48',
       gateway: '2001:db8::2, fe80::2%ether1',
       'check-gateway': 'ping',
@@ -105,7 +99,7 @@ describe('an IPv6 route', () => {
         options: { scope: 30, 'target-scope': 10, 'check-gateway': 'ping' },
       },
     ]);
-    await add(ROUTE, { 'dst-address': '2001:db8:4::/48', prohibit: '', 'pref-src': '2001:db8::1' });
+    await router.add(ROUTE, { 'dst-address': '2001:db8:4::/48', prohibit: '', 'pref-src': '2001:db8::1' });
     expect(router.peer?.active?.routes.slice(-1)).toMatchObject([
       { target: { kind: 'prohibit' }, 'pref-src': '2001:db8::1' },
     ]);
@@ -116,7 +110,7 @@ describe('an IPv6 route', () => {
   });
 
   it('is refused by name where it cannot work, and invalid by the own address as gateway', async () => {
-    await add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
+    await router.add(ADDRESS, { address: '2001:db8::1/64', interface: 'ether2' });
     for (const [body, reason] of [
       [{}, 'gateway is required'],
       [{ gateway: '2001:db8::2', blackhole: '' }, 'either a gateway or blackhole'],
@@ -133,15 +127,15 @@ describe('an IPv6 route', () => {
     ] as const) {
       expect(await refused(ROUTE, { ...body }), JSON.stringify(body)).toContain(reason);
     }
-    const own = await add(ROUTE, { gateway: '2001:db8::1' });
+    const own = await router.add(ROUTE, { gateway: '2001:db8::1' });
     const { item } = await router.rest('GET', `${ROUTE}/${own}`);
     expect(item).toMatchObject({ active: 'false', hint: 'gateway: 2001:db8::1 is an address of this router itself' });
   });
 });
 
 it('static neighbours are unicast, each once on its interface', async () => {
-  await add(NEIGHBOR, { address: 'fe80::9', interface: 'ether1', 'mac-address': '02:00:00:00:00:09' });
-  await add(NEIGHBOR, { address: 'fe80::9', interface: 'ether2', 'mac-address': '02:00:00:00:00:09' });
+  await router.add(NEIGHBOR, { address: 'fe80::9', interface: 'ether1', 'mac-address': '02:00:00:00:00:09' });
+  await router.add(NEIGHBOR, { address: 'fe80::9', interface: 'ether2', 'mac-address': '02:00:00:00:00:09' });
   const body = { interface: 'ether1', 'mac-address': '02:00:00:00:00:09' };
   expect(await refused(NEIGHBOR, { ...body, address: 'fe80::9' })).toContain('already have such entry');
   expect(await refused(NEIGHBOR, { ...body, address: 'ff02::1' })).toContain('is a multicast address');
@@ -152,10 +146,10 @@ it('static neighbours are unicast, each once on its interface', async () => {
 
 describe('rules of IPv6', () => {
   it('have addresses, lists and answers of their family', async () => {
-    await add(LISTS, { list: 'bad', address: '2001:db8:bad::-2001:db8:bad::ff' });
-    await add('/ip/firewall/address-list', { list: 'bad', address: '10.0.0.1' });
-    await add(FILTER, { chain: 'forward', 'src-address-list': '!bad', action: 'accept' });
-    await add(FILTER, {
+    await router.add(LISTS, { list: 'bad', address: '2001:db8:bad::-2001:db8:bad::ff' });
+    await router.add('/ip/firewall/address-list', { list: 'bad', address: '10.0.0.1' });
+    await router.add(FILTER, { chain: 'forward', 'src-address-list': '!bad', action: 'accept' });
+    await router.add(FILTER, {
       chain: 'forward',
       protocol: 'icmpv6',
       'icmp-options': '128',
@@ -183,14 +177,19 @@ describe('rules of IPv6', () => {
   });
 
   it('translate to addresses of hosts, or from a prefix to another', async () => {
-    await add(NAT, { chain: 'srcnat', action: 'masquerade', 'out-interface': 'ether1' });
-    await add(NAT, { chain: 'dstnat', action: 'netmap', 'dst-address': 'fd00::/64', 'to-address': '2001:db8::/64' });
+    await router.add(NAT, { chain: 'srcnat', action: 'masquerade', 'out-interface': 'ether1' });
+    await router.add(NAT, {
+      chain: 'dstnat',
+      action: 'netmap',
+      'dst-address': 'fd00::/64',
+      'to-address': '2001:db8::/64',
+    });
     const rules = router.peer?.active?.['ipv6-nat']?.flatMap(({ rules }) => rules.map(({ action }) => action));
     expect(rules).toEqual([
       { kind: 'masquerade', 'to-ports': null, 'randomise-ports': false },
       { kind: 'netmap', 'to-addresses': { from: '2001:db8::', to: '2001:db8::ffff:ffff:ffff:ffff' }, 'to-ports': null },
     ]);
-    await add('/ip/firewall/nat', { chain: 'srcnat', action: 'netmap', 'to-addresses': '192.0.2.0/24' });
+    await router.add('/ip/firewall/nat', { chain: 'srcnat', action: 'netmap', 'to-addresses': '192.0.2.0/24' });
     const four = router.peer?.active?.nat.flatMap(({ rules }) => rules.map(({ action }) => action));
     expect(four).toContainEqual({
       kind: 'netmap',
@@ -233,7 +232,7 @@ describe('rules of IPv6', () => {
       records.writeUInt32LE(60_000, at + 24);
     }
     peer.entries = { lists: ['seen'], records };
-    await add(LISTS, { list: 'seen', address: '2001:db8::7', timeout: '1m' });
+    await router.add(LISTS, { list: 'seen', address: '2001:db8::7', timeout: '1m' });
     expect(peer.asked.find(({ op }) => op === 'add-address-list-entries')).toMatchObject({
       entries: [{ list: 'seen', address: '2001:db8::7', 'prefix-len': 128 }],
     });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ErrorBody } from '@tollway/protocol/errors';
 import type { FastifyInstance } from 'fastify';
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { AgentSocket } from '../src/agent/socket.js';
 import { type AppOptions, buildApp } from '../src/app.js';
 import { SetupToken } from '../src/auth/setup-token.js';
@@ -155,6 +155,20 @@ export class Router {
   async rest(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
     return this.request(method, `/rest${path}`, body, { authorization, ...headers });
+  }
+
+  /** Adds an item that must be accepted. @returns its id */
+  async add(menu: string, body: Record<string, string>): Promise<string> {
+    const answer = await this.rest('PUT', menu, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+    return answer.id;
+  }
+
+  /** A request that must be refused as wrong. @returns why it was */
+  async refused(method: string, path: string, body?: Record<string, string>): Promise<string> {
+    const answer = await this.rest(method, path, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(400);
+    return answer.error.detail ?? '';
   }
 
   async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {

@@ -14,23 +14,11 @@ beforeEach(async () => {
 });
 afterEach(() => router.close());
 
-async function add(menu: string, body: Record<string, string>): Promise<string> {
-  const answer = await router.rest('PUT', menu, body);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
-  return answer.id;
-}
-
-async function refused(method: string, path: string, body?: Record<string, string>): Promise<string> {
-  const answer = await router.rest(method, path, body);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(400);
-  return answer.error.detail ?? '';
-}
-
 const marking = (table: string) => ({ chain: 'prerouting', action: 'mark-routing', 'new-routing-mark': table });
 
 describe('routing tables', () => {
   it('exist beside main, which is always there', async () => {
-    const id = await add(TABLE, { name: 'isp2', fib: '' });
+    const id = await router.add(TABLE, { name: 'isp2', fib: '' });
     const rows = (await router.rest('GET', TABLE)).rows;
     expect(rows.map(({ name, dynamic, fib }) => ({ name, dynamic, fib }))).toEqual([
       { name: 'main', dynamic: 'true', fib: 'true' },
@@ -39,16 +27,20 @@ describe('routing tables', () => {
     expect(router.peer?.active?.['routing-tables']).toMatchObject([
       { row: Number.parseInt(id.slice(1), 16), fib: true },
     ]);
-    expect(await refused('PUT', TABLE, { name: 'isp2' })).toContain('already have routing table with such name: isp2');
-    expect(await refused('PUT', TABLE, { name: 'main' })).toContain('already have routing table with such name: main');
-    expect(await refused('PUT', TABLE, { name: 'a@b' })).toContain('without a comma, @ or %');
+    expect(await router.refused('PUT', TABLE, { name: 'isp2' })).toContain(
+      'already have routing table with such name: isp2',
+    );
+    expect(await router.refused('PUT', TABLE, { name: 'main' })).toContain(
+      'already have routing table with such name: main',
+    );
+    expect(await router.refused('PUT', TABLE, { name: 'a@b' })).toContain('without a comma, @ or %');
     const main = rows.find(({ name }) => name === 'main')?.['.id'];
     expect((await router.rest('DELETE', `${TABLE}/${main}`)).status).toBe(400);
   });
 
   it('are not removed while something names them, and are renamed everywhere', async () => {
-    const table = await add(TABLE, { name: 'isp2', fib: '' });
-    const remove = () => refused('DELETE', `${TABLE}/${table}`);
+    const table = await router.add(TABLE, { name: 'isp2', fib: '' });
+    const remove = () => router.refused('DELETE', `${TABLE}/${table}`);
     const users: [menu: string, body: Record<string, string>, property: string, after: string][] = [
       [ROUTE, { gateway: '10.0.0.2', 'routing-table': 'isp2' }, 'routing-table', 'second'],
       [ROUTE, { 'dst-address': '10.9.0.0/16', gateway: '10.0.0.2@isp2,ether1' }, 'gateway', '10.0.0.2@second,ether1'],
@@ -59,7 +51,7 @@ describe('routing tables', () => {
       ['/ipv6/firewall/mangle', { ...marking('main'), 'routing-mark': '!isp2' }, 'routing-mark', '!second'],
     ];
     for (const [menu, body, property, after] of users) {
-      const id = await add(menu, body);
+      const id = await router.add(menu, body);
       expect(await remove(), menu).toContain(`routing table isp2 is in use by ${menu}`);
       await router.rest('PATCH', `${TABLE}/${table}`, { name: 'second' });
       expect((await router.rest('GET', `${menu}/${id}`)).item?.[property], menu).toBe(after);
@@ -70,8 +62,10 @@ describe('routing tables', () => {
   });
 
   it('that do not exist are refused by name', async () => {
-    expect(await refused('PUT', ROUTE, { gateway: 'main' })).toContain('main is a routing table, no interface');
-    expect(await refused('PUT', ROUTE, { gateway: '10.0.0.2@ether1' })).toContain('there is no routing table ether1');
+    expect(await router.refused('PUT', ROUTE, { gateway: 'main' })).toContain('main is a routing table, no interface');
+    expect(await router.refused('PUT', ROUTE, { gateway: '10.0.0.2@ether1' })).toContain(
+      'there is no routing table ether1',
+    );
     const cases: [menu: string, body: Record<string, string>, property: string][] = [
       [ROUTE, { gateway: '10.0.0.2', 'routing-table': 'nowhere' }, 'routing-table'],
       [ROUTE, { gateway: '10.0.0.2@nowhere' }, 'gateway'],
@@ -83,16 +77,16 @@ describe('routing tables', () => {
       ['/ip/firewall/filter', { chain: 'forward', 'routing-mark': 'nowhere' }, 'routing-mark'],
     ];
     for (const [menu, body, property] of cases) {
-      const detail = await refused('PUT', menu, body);
+      const detail = await router.refused('PUT', menu, body);
       expect(detail, menu).toContain(property);
       expect(detail, menu).toContain('nowhere');
     }
   });
 
   it('disabled ones leave out what names them, with the reason', async () => {
-    const table = await add(TABLE, { name: 'isp2', fib: '' });
-    const rule = await add(RULE, { table: 'isp2' });
-    const marked = await add(MANGLE, marking('isp2'));
+    const table = await router.add(TABLE, { name: 'isp2', fib: '' });
+    const rule = await router.add(RULE, { table: 'isp2' });
+    const marked = await router.add(MANGLE, marking('isp2'));
     expect(router.peer?.active?.['routing-rules']).toHaveLength(1);
     await router.rest('PATCH', `${TABLE}/${table}`, { disabled: 'true' });
     expect(router.peer?.active?.['routing-rules']).toEqual([]);
@@ -107,24 +101,24 @@ describe('routing tables', () => {
 
 describe('routing rules', () => {
   it('are ordered, and need what their action needs', async () => {
-    await add(TABLE, { name: 'isp2', fib: '' });
-    const first = await add(RULE, { 'src-address': '192.168.88.0/24', table: 'isp2', 'min-prefix': '0' });
-    const second = await add(RULE, { 'dst-address': '2001:db8::/32', action: 'unreachable' });
+    await router.add(TABLE, { name: 'isp2', fib: '' });
+    const first = await router.add(RULE, { 'src-address': '192.168.88.0/24', table: 'isp2', 'min-prefix': '0' });
+    const second = await router.add(RULE, { 'dst-address': '2001:db8::/32', action: 'unreachable' });
     const order = () => router.peer?.active?.['routing-rules']?.map(({ row }) => `*${row.toString(16).toUpperCase()}`);
     expect(order()).toEqual([first, second]);
     await router.rest('POST', `${RULE}/move`, { numbers: second, destination: first });
     expect(order()).toEqual([second, first]);
 
-    expect(await refused('PUT', RULE, { 'src-address': '10.0.0.0/8' })).toContain(
+    expect(await router.refused('PUT', RULE, { 'src-address': '10.0.0.0/8' })).toContain(
       'table is required for action lookup',
     );
-    expect(await refused('PUT', RULE, { action: 'drop', 'src-address': '10.0.0.1/8' })).toContain('host bits');
+    expect(await router.refused('PUT', RULE, { action: 'drop', 'src-address': '10.0.0.1/8' })).toContain('host bits');
     const mixed = { action: 'drop', 'src-address': '10.0.0.0/8', 'dst-address': '2001:db8::/32' };
-    expect(await refused('PUT', RULE, mixed)).toContain('not of the family of src-address');
-    expect(await refused('PUT', RULE, { table: 'isp2', 'min-prefix': '128' })).toContain('min-prefix');
+    expect(await router.refused('PUT', RULE, mixed)).toContain('not of the family of src-address');
+    expect(await router.refused('PUT', RULE, { table: 'isp2', 'min-prefix': '128' })).toContain('min-prefix');
     const all = { table: 'isp2', 'src-address': '10.0.0.0/8', 'min-prefix': '32' };
-    expect(await refused('PUT', RULE, all)).toContain('all routes of IPv4 would be passed over');
-    expect(await refused('PUT', RULE, { table: 'isp2', interface: 'ether99' })).toContain('interface');
+    expect(await router.refused('PUT', RULE, all)).toContain('all routes of IPv4 would be passed over');
+    expect(await router.refused('PUT', RULE, { table: 'isp2', interface: 'ether99' })).toContain('interface');
   });
 });
 

@@ -9,24 +9,18 @@ beforeEach(async () => {
 });
 afterEach(() => router.close());
 
-async function add(menu: string, body: Record<string, string>): Promise<string> {
-  const answer = await router.rest('PUT', menu, body);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
-  return answer.id;
-}
-
-async function refused(method: string, path: string, body?: Record<string, string>): Promise<string> {
-  const answer = await router.rest(method, path, body);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(400);
-  return answer.error.detail ?? '';
-}
-
 const compiled = () => (router.peer?.active?.interfaces ?? []).filter(({ kind }) => kind.type === 'vlan');
 
 describe('a VLAN', () => {
   it('is an interface of a port or of another VLAN, under a name made up', async () => {
-    const id = await add(VLAN, { 'vlan-id': '10', interface: 'ether2' });
-    await add(VLAN, { name: 'inner', 'vlan-id': '20', interface: 'vlan1', 'use-service-tag': 'yes', mtu: '1400' });
+    const id = await router.add(VLAN, { 'vlan-id': '10', interface: 'ether2' });
+    await router.add(VLAN, {
+      name: 'inner',
+      'vlan-id': '20',
+      interface: 'vlan1',
+      'use-service-tag': 'yes',
+      mtu: '1400',
+    });
     const { item } = await router.rest('GET', `${VLAN}/${id}`);
     expect(item).toMatchObject({
       name: 'vlan1',
@@ -49,13 +43,13 @@ describe('a VLAN', () => {
   });
 
   it('carries addresses, rules and queues, and follows its interface to another name', async () => {
-    await add(VLAN, { name: 'guests', 'vlan-id': '10', interface: 'ether2' });
-    await add('/ip/address', { address: '10.10.0.1/24', interface: 'guests' });
-    await add('/ip/firewall/filter', { chain: 'forward', action: 'drop', 'in-interface': 'guests' });
-    await add('/ip/firewall/filter', { chain: 'input', action: 'drop', 'in-interface': '!all-vlan' });
-    await add('/queue/simple', { target: 'guests', 'max-limit': '1M/1M' });
-    await add('/interface/list', { name: 'LAN' });
-    await add('/interface/list/member', { list: 'LAN', interface: 'guests' });
+    await router.add(VLAN, { name: 'guests', 'vlan-id': '10', interface: 'ether2' });
+    await router.add('/ip/address', { address: '10.10.0.1/24', interface: 'guests' });
+    await router.add('/ip/firewall/filter', { chain: 'forward', action: 'drop', 'in-interface': 'guests' });
+    await router.add('/ip/firewall/filter', { chain: 'input', action: 'drop', 'in-interface': '!all-vlan' });
+    await router.add('/queue/simple', { target: 'guests', 'max-limit': '1M/1M' });
+    await router.add('/interface/list', { name: 'LAN' });
+    await router.add('/interface/list/member', { list: 'LAN', interface: 'guests' });
     const [vlan] = compiled();
     const chains = router.peer?.active?.filter.flatMap(({ rules }) => rules.flatMap(({ matchers }) => matchers));
     expect(chains?.filter(({ kind }) => kind === 'in-interface')).toEqual([
@@ -68,11 +62,11 @@ describe('a VLAN', () => {
   });
 
   it('is refused by name where it cannot work', async () => {
-    const id = await add(VLAN, { name: 'a', 'vlan-id': '10', interface: 'ether2' });
-    await add(VLAN, { name: 'b', 'vlan-id': '10', interface: 'ether2', 'use-service-tag': 'yes' });
-    await add(VLAN, { name: 'c', 'vlan-id': '10', interface: 'a' });
+    const id = await router.add(VLAN, { name: 'a', 'vlan-id': '10', interface: 'ether2' });
+    await router.add(VLAN, { name: 'b', 'vlan-id': '10', interface: 'ether2', 'use-service-tag': 'yes' });
+    await router.add(VLAN, { name: 'c', 'vlan-id': '10', interface: 'a' });
     const put = (body: Record<string, string>) =>
-      refused('PUT', VLAN, { 'vlan-id': '7', interface: 'ether2', ...body });
+      router.refused('PUT', VLAN, { 'vlan-id': '7', interface: 'ether2', ...body });
     expect(await put({ 'vlan-id': '10' })).toContain('a has vlan-id 10 on ether2 already');
     expect(await put({ 'vlan-id': '10', 'use-service-tag': 'yes' })).toContain('b has vlan-id 10');
     expect(await put({ 'vlan-id': '4095' })).toContain('vlan-id');
@@ -83,10 +77,10 @@ describe('a VLAN', () => {
     expect(await put({ name: 'x', interface: 'x' })).toContain('interface');
     expect(await put({ mvrp: 'yes' })).toContain('mvrp');
     for (const below of ['a', 'c']) {
-      expect(await refused('PATCH', `${VLAN}/${id}`, { interface: below })).toContain('value of interface');
+      expect(await router.refused('PATCH', `${VLAN}/${id}`, { interface: below })).toContain('value of interface');
     }
     expect((await router.rest('PATCH', `${VLAN}/${id}`, { interface: 'ether1', mtu: '1400' })).status).toBe(200);
-    expect(await refused('DELETE', `${VLAN}/${id}`)).toContain(`in use by ${VLAN}`);
+    expect(await router.refused('DELETE', `${VLAN}/${id}`)).toContain(`in use by ${VLAN}`);
   });
 
   it('has at most four tags, however they come together', async () => {
@@ -98,11 +92,11 @@ describe('a VLAN', () => {
       ['x', 'ether2'],
       ['y', 'x'],
     ] as const) {
-      await add(VLAN, { name, 'vlan-id': '5', interface: below });
+      await router.add(VLAN, { name, 'vlan-id': '5', interface: below });
     }
-    expect(await refused('PUT', VLAN, { 'vlan-id': '5', interface: 'd' })).toContain('more than 4 VLANs');
+    expect(await router.refused('PUT', VLAN, { 'vlan-id': '5', interface: 'd' })).toContain('more than 4 VLANs');
     const [x] = (await router.rest('GET', `${VLAN}?name=x`)).rows;
-    expect(await refused('PATCH', `${VLAN}/${x?.['.id']}`, { interface: 'c', 'vlan-id': '6' })).toContain(
+    expect(await router.refused('PATCH', `${VLAN}/${x?.['.id']}`, { interface: 'c', 'vlan-id': '6' })).toContain(
       'more than 4',
     );
     expect((await router.rest('PATCH', `${VLAN}/${x?.['.id']}`, { interface: 'b', 'vlan-id': '6' })).status).toBe(200);

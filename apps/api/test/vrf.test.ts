@@ -10,24 +10,12 @@ beforeEach(async () => {
 });
 afterEach(() => router.close());
 
-async function add(menu: string, body: Record<string, string>): Promise<string> {
-  const answer = await router.rest('PUT', menu, body);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
-  return answer.id;
-}
-
-async function refused(method: string, path: string, body?: Record<string, string>): Promise<string> {
-  const answer = await router.rest(method, path, body);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(400);
-  return answer.error.detail ?? '';
-}
-
 const zoneOf = (name: string): number => router.peer?.active?.interfaces.find((each) => each.name === name)?.zone ?? 0;
 const tables = () => router.peer?.active?.['routing-tables'] ?? [];
 
 describe('a VRF', () => {
   it('has its interfaces in a zone, and a routing table of its name', async () => {
-    const id = await add(VRF, { name: 'blue', interfaces: 'ether2' });
+    const id = await router.add(VRF, { name: 'blue', interfaces: 'ether2' });
     const { item } = await router.rest('GET', `${VRF}/${id}`);
     expect(item).toMatchObject({ name: 'blue', interfaces: 'ether2', disabled: 'false' });
     const row = Number.parseInt(id.slice(1), 16);
@@ -44,7 +32,7 @@ describe('a VRF', () => {
       { name: 'blue', interfaces: 'ether2' },
     ]);
     // Another VRF comes and goes, and this one keeps its zone.
-    const other = await add(VRF, { name: 'red', interfaces: 'ether1' });
+    const other = await router.add(VRF, { name: 'red', interfaces: 'ether1' });
     expect((await router.rest('DELETE', `${VRF}/${other}`)).status).toBe(204);
     expect(zoneOf('ether2')).toBe(zone);
     expect((await router.rest('PATCH', `${VRF}/${id}`, { disabled: 'yes' })).status).toBe(200);
@@ -53,20 +41,20 @@ describe('a VRF', () => {
   });
 
   it('has addresses that others have, and routes in its table', async () => {
-    await add(VRF, { name: 'blue', interfaces: 'ether1' });
-    await add(VRF, { name: 'red', interfaces: 'ether2' });
-    await add('/routing/table', { name: 'isp2', fib: '' });
-    await add(ADDRESS, { address: '192.168.88.1/24', interface: 'ether1' });
-    await add(ADDRESS, { address: '192.168.88.1/24', interface: 'ether2' });
-    expect(await refused('PUT', ADDRESS, { address: '192.168.88.1/25', interface: 'ether2' })).toMatch(
+    await router.add(VRF, { name: 'blue', interfaces: 'ether1' });
+    await router.add(VRF, { name: 'red', interfaces: 'ether2' });
+    await router.add('/routing/table', { name: 'isp2', fib: '' });
+    await router.add(ADDRESS, { address: '192.168.88.1/24', interface: 'ether1' });
+    await router.add(ADDRESS, { address: '192.168.88.1/24', interface: 'ether2' });
+    expect(await router.refused('PUT', ADDRESS, { address: '192.168.88.1/25', interface: 'ether2' })).toMatch(
       /already have such address/,
     );
-    await add('/ipv6/address', { address: '2001:db8::1/64', interface: 'ether1' });
-    await add('/ipv6/address', { address: '2001:db8::1/64', interface: 'ether2' });
-    await add('/ip/route', { 'dst-address': '10.0.0.0/8', gateway: '192.168.88.1', 'routing-table': 'main' });
-    await add('/ip/route', { gateway: '192.168.88.254', 'routing-table': 'blue' });
-    await add('/ip/route', { gateway: '192.168.88.254@blue,ether2@main', 'routing-table': 'red' });
-    const invalid = await add('/ip/route', { gateway: '192.168.88.1', 'routing-table': 'blue' });
+    await router.add('/ipv6/address', { address: '2001:db8::1/64', interface: 'ether1' });
+    await router.add('/ipv6/address', { address: '2001:db8::1/64', interface: 'ether2' });
+    await router.add('/ip/route', { 'dst-address': '10.0.0.0/8', gateway: '192.168.88.1', 'routing-table': 'main' });
+    await router.add('/ip/route', { gateway: '192.168.88.254', 'routing-table': 'blue' });
+    await router.add('/ip/route', { gateway: '192.168.88.254@blue,ether2@main', 'routing-table': 'red' });
+    const invalid = await router.add('/ip/route', { gateway: '192.168.88.1', 'routing-table': 'blue' });
     expect(tables().map(({ name }) => name)).toEqual(['isp2', 'blue', 'red']);
     const routes = router.peer?.active?.routes ?? [];
     expect(routes.map(({ options, target }) => [options?.table ?? 0, target])).toMatchObject([
@@ -84,36 +72,38 @@ describe('a VRF', () => {
   });
 
   it('that is disabled leaves addresses that others have without effect, which is said', async () => {
-    const vrf = await add(VRF, { name: 'blue', interfaces: 'ether2' });
-    await add(ADDRESS, { address: '192.168.88.1/24', interface: 'ether1' });
-    const second = await add(ADDRESS, { address: '192.168.88.1/24', interface: 'ether2' });
+    const vrf = await router.add(VRF, { name: 'blue', interfaces: 'ether2' });
+    await router.add(ADDRESS, { address: '192.168.88.1/24', interface: 'ether1' });
+    const second = await router.add(ADDRESS, { address: '192.168.88.1/24', interface: 'ether2' });
     expect((await router.rest('PATCH', `${VRF}/${vrf}`, { disabled: 'yes' })).status).toBe(200);
     expect(router.peer?.active?.addresses).toHaveLength(1);
     expect((await router.rest('GET', `${ADDRESS}/${second}`)).item.invalid).toBe('true');
   });
 
   it('is refused by name where it cannot be', async () => {
-    await add(VRF, { name: 'blue', interfaces: 'ether1' });
-    await add('/routing/table', { name: 'isp2', fib: '' });
-    expect(await refused('PUT', VRF, { name: 'red', interfaces: 'ether2,ether1' })).toMatch(
+    await router.add(VRF, { name: 'blue', interfaces: 'ether1' });
+    await router.add('/routing/table', { name: 'isp2', fib: '' });
+    expect(await router.refused('PUT', VRF, { name: 'red', interfaces: 'ether2,ether1' })).toMatch(
       /interfaces: ether1 is in the VRF blue already/,
     );
-    expect(await refused('PUT', VRF, { name: 'red', interfaces: 'ether77' })).toMatch(/interfaces.*ether77/);
-    expect(await refused('PUT', VRF, { name: 'red' })).toMatch(/interfaces/);
-    expect(await refused('PUT', VRF, { name: 'blue', interfaces: 'ether2' })).toMatch(/already have VRF/);
-    expect(await refused('PUT', VRF, { name: 'main', interfaces: 'ether2' })).toMatch(/already have VRF/);
-    expect(await refused('PUT', VRF, { name: 'isp2', interfaces: 'ether2' })).toMatch(/already have routing table/);
-    expect(await refused('PUT', '/routing/table', { name: 'blue' })).toMatch(/already have VRF/);
-    expect(await refused('PUT', '/ip/route', { gateway: '10.0.0.1', 'routing-table': 'none' })).toMatch(
+    expect(await router.refused('PUT', VRF, { name: 'red', interfaces: 'ether77' })).toMatch(/interfaces.*ether77/);
+    expect(await router.refused('PUT', VRF, { name: 'red' })).toMatch(/interfaces/);
+    expect(await router.refused('PUT', VRF, { name: 'blue', interfaces: 'ether2' })).toMatch(/already have VRF/);
+    expect(await router.refused('PUT', VRF, { name: 'main', interfaces: 'ether2' })).toMatch(/already have VRF/);
+    expect(await router.refused('PUT', VRF, { name: 'isp2', interfaces: 'ether2' })).toMatch(
+      /already have routing table/,
+    );
+    expect(await router.refused('PUT', '/routing/table', { name: 'blue' })).toMatch(/already have VRF/);
+    expect(await router.refused('PUT', '/ip/route', { gateway: '10.0.0.1', 'routing-table': 'none' })).toMatch(
       /routing-table/,
     );
-    expect(await refused('PUT', '/ip/route', { gateway: '10.0.0.1@none' })).toMatch(/gateway: none is neither/);
+    expect(await router.refused('PUT', '/ip/route', { gateway: '10.0.0.1@none' })).toMatch(/gateway: none is neither/);
     // In use.
     const [, blue] = (await router.rest('GET', VRF)).rows;
-    await add('/ip/route', { gateway: 'ether2@main', 'routing-table': 'blue' });
-    expect(await refused('DELETE', `${VRF}/${blue?.['.id']}`)).toMatch(/blue.*\/ip\/route/);
+    await router.add('/ip/route', { gateway: 'ether2@main', 'routing-table': 'blue' });
+    expect(await router.refused('DELETE', `${VRF}/${blue?.['.id']}`)).toMatch(/blue.*\/ip\/route/);
     const [main] = (await router.rest('GET', VRF)).rows;
-    expect(await refused('PATCH', `${VRF}/${main?.['.id']}`, { interfaces: 'ether2' })).toMatch(/builtin|main/);
-    expect(await refused('DELETE', `${VRF}/${main?.['.id']}`)).toMatch(/builtin|main/);
+    expect(await router.refused('PATCH', `${VRF}/${main?.['.id']}`, { interfaces: 'ether2' })).toMatch(/builtin|main/);
+    expect(await router.refused('DELETE', `${VRF}/${main?.['.id']}`)).toMatch(/builtin|main/);
   });
 });
