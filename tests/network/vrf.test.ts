@@ -99,6 +99,11 @@ describe('two VRFs with the same network', () => {
       const own = target === SERVER ? /^::ffff:10\.2\.0\.1 \d+ server$/ : /^2001:db8:2::1 \d+ server$/;
       for (const answer of answers) expect(answer).toMatch(own);
     }
+    for (const family of ['ip', 'ipv6']) {
+      const connections = await router.rest.list(`/${family}/firewall/connection`);
+      const asking = connections.filter((row) => row['src-port'] === '40007');
+      expect(new Set(asking.map(({ vrf }) => vrf)), family).toEqual(new Set(NAMES));
+    }
   });
 
   test('carry streams in both directions', () => {

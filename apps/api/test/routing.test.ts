@@ -1,3 +1,4 @@
+import { MAX_ROUTING_TABLES } from '@tollway/dataplane-agent/records';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Row } from '../src/snapshot/snapshot.js';
 import { loopOf } from '../src/view/route-hints.js';
@@ -96,6 +97,45 @@ describe('routing tables', () => {
     await router.rest('PATCH', `${TABLE}/${table}`, { disabled: 'false' });
     expect(router.peer?.active?.['routing-rules']).toHaveLength(1);
     expect((await router.rest('GET', `${MANGLE}/${marked}`)).item?.invalid).not.toBe('true');
+  });
+});
+
+describe('a routing table', () => {
+  const flags = async (name: string) => {
+    const row = (await router.rest('GET', TABLE)).rows.find((each) => each.name === name);
+    return [row?.dynamic, row?.invalid, row?.used];
+  };
+
+  it('is used while something that is enabled names it', async () => {
+    const table = await router.add(TABLE, { name: 'isp2', fib: '' });
+    await router.add('/ip/vrf', { name: 'blue', interfaces: 'ether2' });
+    expect(await flags('main')).toEqual(['true', 'false', 'true']);
+    expect(await flags('blue')).toEqual(['true', 'false', 'true']);
+    expect(await flags('isp2')).toEqual(['false', 'false', 'false']);
+    const named: [menu: string, body: Record<string, string>][] = [
+      [RULE, { table: 'isp2' }],
+      [RULE, { action: 'drop', 'routing-mark': 'isp2' }],
+      [MANGLE, marking('isp2')],
+      ['/ip/route', { gateway: 'ether1', 'routing-table': 'isp2' }],
+      ['/ipv6/route', { gateway: 'ether1@isp2' }],
+    ];
+    for (const [menu, body] of named) {
+      const id = await router.add(menu, body);
+      expect(await flags('isp2'), menu).toEqual(['false', 'false', 'true']);
+      await router.rest('PATCH', `${menu}/${id}`, { disabled: 'true' });
+      expect(await flags('isp2'), menu).toEqual(['false', 'false', 'false']);
+    }
+    await router.add('/ip/route', { gateway: 'ether1', 'routing-table': 'isp2' });
+    await router.rest('PATCH', `${TABLE}/${table}`, { disabled: 'true' });
+    expect(await flags('isp2')).toEqual(['false', 'false', 'false']);
+  });
+
+  it('beyond those that there may be is invalid', async () => {
+    const names = Array.from({ length: MAX_ROUTING_TABLES + 1 }, (_, at) => ({ name: `t${at}`, fib: '' }));
+    const answer = await router.rest('PUT', TABLE, names);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+    expect(await flags('t0')).toEqual(['false', 'false', 'false']);
+    expect(await flags(`t${MAX_ROUTING_TABLES}`)).toEqual(['false', 'true', 'false']);
   });
 });
 

@@ -1,3 +1,4 @@
+import { connectionRecord } from '@tollway/dataplane-agent/records';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Router } from './router.js';
 
@@ -105,5 +106,48 @@ describe('a VRF', () => {
     const [main] = (await router.rest('GET', VRF)).rows;
     expect(await router.refused('PATCH', `${VRF}/${main?.['.id']}`, { interfaces: 'ether2' })).toMatch(/builtin|main/);
     expect(await router.refused('DELETE', `${VRF}/${main?.['.id']}`)).toMatch(/builtin|main/);
+  });
+
+  it('is shown where its interfaces, addresses, neighbours and connections are', async () => {
+    const id = await router.add(VRF, { name: 'blue', interfaces: 'ether2' });
+    const zone = zoneOf('ether2');
+    const at = connectionRecord;
+    const record = (number: number, family: number, zoneNumber: number) => {
+      const bytes = Buffer.alloc(at.size);
+      bytes.writeBigUInt64LE(BigInt(number), at.id);
+      bytes.set([6, family], at.protocol);
+      bytes.writeUInt16LE(zoneNumber, at.zone);
+      return bytes;
+    };
+    if (router.peer === undefined) throw new Error('no peer');
+    router.peer.connections = Buffer.concat(
+      [4, 6].flatMap((family) => [record(family, family, 0), record(family + 4, family, zone)]),
+    );
+    for (const [name, host] of [
+      ['ether1', 1],
+      ['ether2', 2],
+    ]) {
+      await router.add(ADDRESS, { address: `10.0.0.${host}/24`, interface: `${name}` });
+      await router.add('/ipv6/address', { address: `2001:db8::${host}/64`, interface: `${name}` });
+      const mac = `02:00:00:00:00:0${host}`;
+      await router.add('/ip/arp', { address: `10.0.0.10${host}`, 'mac-address': mac, interface: `${name}` });
+      await router.add('/ipv6/neighbor', { address: `2001:db8::10${host}`, 'mac-address': mac, interface: `${name}` });
+    }
+    const menus = ['/ip', '/ipv6'].flatMap((family) => [
+      `${family}/address`,
+      family === '/ip' ? '/ip/arp' : '/ipv6/neighbor',
+      `${family}/firewall/connection`,
+    ]);
+    const shown = async (menu: string) =>
+      (await router.rest('GET', menu)).rows.filter(({ dynamic }) => dynamic !== 'true').map((row) => row.vrf);
+    for (const menu of menus) expect(await shown(menu), menu).toEqual(['main', 'blue']);
+    expect((await router.rest('GET', `${ADDRESS}?vrf=blue`)).rows).toHaveLength(1);
+    await router.rest('PATCH', `${VRF}/${id}`, { name: 'green' });
+    for (const menu of menus) expect(await shown(menu), menu).toEqual(['main', 'green']);
+    // It is not a property that can be set.
+    const [row] = (await router.rest('GET', ADDRESS)).rows;
+    expect(await router.refused('PATCH', `${ADDRESS}/${row?.['.id']}`, { vrf: 'green' })).toContain(
+      'unknown parameter vrf',
+    );
   });
 });

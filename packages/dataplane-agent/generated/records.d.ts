@@ -2,7 +2,7 @@
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export declare const connectionRecord: {
-  readonly size: 160;
+  readonly size: 162;
   /** Worker in the top byte; an id is not reused while the agent lives. */
   readonly id: 0;
   /** IP protocol. */
@@ -55,6 +55,8 @@ export declare const connectionRecord: {
   readonly replFasttrackPackets: 144;
   /** Fasttracked L3 bytes, reply direction. */
   readonly replFasttrackBytes: 152;
+  /** Zone of the first packet, 0 outside of VRFs. */
+  readonly zone: 160;
 };
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
@@ -240,7 +242,7 @@ export declare const routeFlag: {
 };
 
 /** Version of the message set. */
-export declare const PROTOCOL: 14;
+export declare const PROTOCOL: 15;
 /** Version of the configuration's format. */
 export declare const FORMAT: 7;
 /** Levels that a tree of queues has at most, the root's included. */

@@ -2,7 +2,7 @@
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
 export const connectionRecord = Object.freeze({
-  size: 160,
+  size: 162,
   /** Worker in the top byte; an id is not reused while the agent lives. */
   id: 0,
   /** IP protocol. */
@@ -55,6 +55,8 @@ export const connectionRecord = Object.freeze({
   replFasttrackPackets: 144,
   /** Fasttracked L3 bytes, reply direction. */
   replFasttrackBytes: 152,
+  /** Zone of the first packet, 0 outside of VRFs. */
+  zone: 160,
 });
 
 /** Size of a record, and where its fields are, bytes. Numbers are little endian, addresses in network order. */
@@ -240,7 +242,7 @@ export const routeFlag = Object.freeze({
 });
 
 /** Version of the message set. */
-export const PROTOCOL = 14;
+export const PROTOCOL = 15;
 /** Version of the configuration's format. */
 export const FORMAT = 7;
 /** Levels that a tree of queues has at most, the root's included. */

@@ -293,6 +293,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'icmp-id': icmp((dump, at) => dump.u16(at + field.srcPort)),
   'slow-path-reason': (dump, at) => dump.slowReason(at),
   timeout: (dump, at) => durationText(Math.floor(dump.u32(at + field.timeout) / 1000) * 1000),
+  vrf: (dump, at) => String(dump.u16(at + field.zone)),
   'connection-mark': (dump, at) => (dump.u32(at + field.mark) === 0 ? undefined : String(dump.u32(at + field.mark))),
   'orig-packets': counter(field.origPackets),
   'orig-bytes': counter(field.origBytes),

@@ -2,19 +2,27 @@ import type { AddressFamily } from '@tollway/schema';
 import type { ConnectionDump } from '../agent/connections.js';
 import type { ConfigStore } from '../config/store.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
+import { MAIN_VRF } from '../snapshot/vrfs.js';
 import type { LiveState } from '../state/live-state.js';
 import { type IsRequested, type RestRow, type RowSet, UNAVAILABLE_ROWS, type View } from './rows.js';
 
+const MARK = 'connection-mark';
 const RATES = ['orig-rate', 'repl-rate'];
 
-/** Names of marks in the compiled configuration. */
-interface Marks {
-  readonly compiled: Pick<ConfigStore['compiled'], 'mark-names'>;
+/** Names of marks and of VRFs in the compiled configuration. */
+interface Names {
+  readonly compiled: Pick<ConfigStore['compiled'], 'mark-names' | 'routing-tables'>;
 }
 
 /** The connections of a family, decoded cell by cell. */
-export function connectionsView(store: Marks, live: Pick<LiveState, 'connections'>, family: AddressFamily): View {
-  const names = new MarkNames(store);
+export function connectionsView(store: Names, live: Pick<LiveState, 'connections'>, family: AddressFamily): View {
+  const names: Readonly<Record<string, NumberNames>> = {
+    [MARK]: new NumberNames(store, (compiled) => (compiled['mark-names'] ?? []).map(({ mark, name }) => [mark, name])),
+    vrf: new NumberNames(store, (compiled) => [
+      [0, MAIN_VRF],
+      ...(compiled['routing-tables'] ?? []).flatMap(({ zone, name }) => (zone ? [[zone, name] as const] : [])),
+    ]),
+  };
   return async (maxAgeMs, isRequested) => {
     const dump = await live.connections(maxAgeMs, isRequested !== undefined && RATES.some(isRequested));
     if (dump === undefined) return UNAVAILABLE_ROWS;
@@ -22,26 +30,29 @@ export function connectionsView(store: Marks, live: Pick<LiveState, 'connections
   };
 }
 
-const MARK = 'connection-mark';
-
-/** Names of marks. Connections may have marks that no rule sets any more: such marks keep their former names. */
-class MarkNames {
-  readonly #store: Marks;
+/**
+ * Names of numbers in the data plane. Connections may have marks that no rule sets any more, or be of VRFs that are gone:
+ * such numbers keep their former names.
+ */
+class NumberNames {
+  readonly #store: Names;
+  readonly #read: (compiled: Names['compiled']) => Iterable<readonly [number: number, name: string]>;
   readonly #names = new Map<string, string>();
   #seen: unknown;
 
-  constructor(store: Marks) {
+  constructor(store: Names, read: (compiled: Names['compiled']) => Iterable<readonly [number: number, name: string]>) {
     this.#store = store;
+    this.#read = read;
   }
 
-  /** Name of a mark by its number; the number as text if there is no such mark. */
-  of(mark: string): string {
+  /** Name of a number; the number as text if there is none. */
+  of(number: string): string {
     const { compiled } = this.#store;
     if (this.#seen !== compiled) {
       this.#seen = compiled;
-      for (const { mark: number, name } of compiled['mark-names'] ?? []) this.#names.set(String(number), name);
+      for (const [known, name] of this.#read(compiled)) this.#names.set(String(known), name);
     }
-    return this.#names.get(mark) ?? mark;
+    return this.#names.get(number) ?? number;
   }
 }
 
@@ -50,9 +61,14 @@ class DumpRows implements RowSet {
   /** Indices in the table, ascending. */
   readonly #indices: Uint32Array;
   readonly #family: AddressFamily;
-  readonly #names: MarkNames;
+  readonly #names: Readonly<Record<string, NumberNames>>;
 
-  constructor(dump: ConnectionDump, indices: Uint32Array, family: AddressFamily, names: MarkNames) {
+  constructor(
+    dump: ConnectionDump,
+    indices: Uint32Array,
+    family: AddressFamily,
+    names: Readonly<Record<string, NumberNames>>,
+  ) {
     this.#dump = dump;
     this.#indices = indices;
     this.#family = family;
@@ -93,7 +109,8 @@ class DumpRows implements RowSet {
 
   value(index: number, property: string): string | undefined {
     const value = this.#dump.value(this.#at(index), property);
-    return property === MARK && value !== undefined ? this.#names.of(value) : value;
+    const names = Object.hasOwn(this.#names, property) ? this.#names[property] : undefined;
+    return value === undefined ? undefined : (names?.of(value) ?? value);
   }
 
   sortNumbers(column: string): ((index: number) => number) | undefined {
@@ -105,8 +122,10 @@ class DumpRows implements RowSet {
 
   row(index: number): RestRow {
     const row = this.#dump.row(this.#at(index));
-    const mark = row[MARK];
-    if (mark !== undefined) row[MARK] = this.#names.of(mark);
+    for (const [property, names] of Object.entries(this.#names)) {
+      const value = row[property];
+      if (value !== undefined) row[property] = names.of(value);
+    }
     return row;
   }
 }

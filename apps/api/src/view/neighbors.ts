@@ -1,6 +1,7 @@
 import { ADDRESS_BITS, type AddressFamily, addressNumber, addressText } from '@tollway/schema';
 import type { Neighbor } from '../agent/messages.js';
 import { interfaceNames } from '../snapshot/interfaces.js';
+import { vrfNames } from '../snapshot/vrfs.js';
 import type { LiveState } from '../state/live-state.js';
 import type { ReadLive } from './live-rows.js';
 import { type RestRow, type RowSet, UNAVAILABLE_ROWS, yesNo } from './rows.js';
@@ -34,13 +35,19 @@ export const readNeighbors =
     const known = await live.neighbors(family, maxAgeMs);
     const { byRow, learned } = entriesOf(known ?? NO_NEIGHBORS);
     const state = STATES[family];
-    return ({ snapshot }) => ({
-      values: known && {
-        properties: ['status', state.property],
-        value: (id, property) => (property === 'status' ? byRow.get(id)?.status : state.value(byRow.get(id))),
-      },
-      below: known === undefined ? UNAVAILABLE_ROWS : new LearnedRows(learned, interfaceNames(snapshot), family),
-    });
+    return ({ snapshot, rows }) => {
+      const vrfOf = vrfNames(snapshot);
+      const interfaces = new Map(rows.map(({ id, values }) => [id, values.interface]));
+      const value = (id: number, property: string) => {
+        if (property === 'vrf') return vrfOf(interfaces.get(id));
+        return property === 'status' ? byRow.get(id)?.status : state.value(byRow.get(id));
+      };
+      return {
+        values: { properties: known === undefined ? ['vrf'] : ['vrf', 'status', state.property], value },
+        below:
+          known === undefined ? UNAVAILABLE_ROWS : new LearnedRows(learned, interfaceNames(snapshot), vrfOf, family),
+      };
+    };
   };
 
 interface Entries {
@@ -91,12 +98,22 @@ const STATES: Readonly<Record<AddressFamily, FamilyState>> = {
 class LearnedRows implements RowSet {
   readonly #entries: readonly Neighbor[];
   readonly #names: ReadonlyMap<number, string | undefined>;
+  readonly #vrfOf: (name: string | undefined) => string;
   readonly #family: AddressFamily;
 
-  /** @param names names of interfaces by their rows. */
-  constructor(entries: readonly Neighbor[], names: ReadonlyMap<number, string | undefined>, family: AddressFamily) {
+  /**
+   * @param names names of interfaces by their rows.
+   * @param vrfOf names of VRFs by those of interfaces.
+   */
+  constructor(
+    entries: readonly Neighbor[],
+    names: ReadonlyMap<number, string | undefined>,
+    vrfOf: (name: string | undefined) => string,
+    family: AddressFamily,
+  ) {
     this.#entries = entries;
     this.#names = names;
+    this.#vrfOf = vrfOf;
     this.#family = family;
   }
 
@@ -126,11 +143,13 @@ class LearnedRows implements RowSet {
     const entry = this.#entries[index];
     if (entry === undefined) return {};
     const mac = entry['mac-address'];
+    const name = this.#names.get(entry.interface);
     return {
       '.id': learnedId(entry, this.#family),
       address: entry.address,
       ...(mac && { 'mac-address': mac.toUpperCase() }),
-      interface: this.#names.get(entry.interface) ?? 'unknown',
+      interface: name ?? 'unknown',
+      vrf: this.#vrfOf(name),
       status: entry.status,
       disabled: 'false',
       dynamic: 'true',

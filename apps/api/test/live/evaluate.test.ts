@@ -106,6 +106,23 @@ describe('order', () => {
     expect(rows.map((row) => row['.id'])).toEqual(expected);
   });
 
+  it('by the addresses of IPv6 networks, not by their texts, then by their lengths', async () => {
+    const texts = [
+      '::/0',
+      '9::/16',
+      '10::/16',
+      '2001:db8::/32',
+      '2001:db8::/48',
+      '2001:db8::/128',
+      '2001:db8:1::/48',
+      'fe80::/10',
+    ];
+    const routes = [...texts].reverse().map((destination, n) => ({ '.id': `*${n}`, 'dst-address': destination }));
+    const query = { ...EVERYTHING, sort: { by: 'dst-address', desc: false } };
+    const { rows } = await evaluate(menuAt('/ipv6/route'), new ArrayRows(routes), query);
+    expect(rows.map((row) => row['dst-address'])).toEqual(texts);
+  });
+
   it('by half of a pair', async () => {
     const queues = ['5/1', '10/3', '7/2'].map((limit, n) => ({ '.id': `*${n}`, name: `q${n}`, 'max-limit': limit }));
     const by = async (column: string) => {

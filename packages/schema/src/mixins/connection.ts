@@ -15,6 +15,7 @@ import { rate } from '../props/rate.js';
 import { text } from '../props/text.js';
 import { FIREWALL_WINDOW, IPV6_FIREWALL_WINDOW } from '../windows.js';
 import { readOnly } from './read-only.js';
+import { vrf } from './vrf.js';
 
 const statistic = (kind: Kind, label: string, help: string): Prop => readOnly(kind, label, help, 'Statistics');
 const flag = (label: string, help: string): Prop => readOnly(bool, label, help, 'Status');
@@ -70,6 +71,7 @@ export function connectionMenu(family: AddressFamily): Menu {
       'icmp-code': readOnly(int({ min: 0, max: 255 }), 'ICMP Code', 'Code of the ICMP query.'),
       'icmp-id': readOnly(port, 'ICMP ID', 'Identifier of the ICMP query.'),
       'connection-mark': readOnly(text(), 'Connection Mark', 'Mark that a mangle rule gave the connection.'),
+      ...vrf('VRF of the interface that the first packet came in by.'),
       timeout: readOnly(duration(), 'Timeout', 'Time until the entry ends unless packets refresh it.'),
       'orig-rate': statistic(rate, 'Orig. Rate', 'Bits per second in the direction of the first packet.'),
       'repl-rate': statistic(rate, 'Repl. Rate', 'Bits per second in the direction of the replies.'),

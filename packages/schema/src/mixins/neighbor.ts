@@ -4,6 +4,7 @@ import { oneOf } from '../props/enum.js';
 import { mac } from '../props/mac.js';
 import { reference } from '../props/reference.js';
 import { readOnly } from './read-only.js';
+import { vrf } from './vrf.js';
 
 /**
  * Properties of the neighbours of a family.
@@ -13,7 +14,7 @@ import { readOnly } from './read-only.js';
 export const neighborProps = (
   address: { readonly kind: Kind; readonly label: string },
   resolution: string,
-): Readonly<Record<'address' | 'mac-address' | 'interface' | 'status', Prop>> => ({
+): Readonly<Record<'address' | 'mac-address' | 'interface' | 'status' | 'vrf', Prop>> => ({
   address: {
     ...address,
     help: 'Address of the neighbour.',
@@ -42,6 +43,7 @@ export const neighborProps = (
     'Status',
     `State of ${resolution}.`,
   ),
+  ...vrf('VRF of the interface that the neighbour is on.'),
 });
 
 /** The part of their declarations that lists of neighbours have: learned ones and static entries. */

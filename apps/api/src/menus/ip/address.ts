@@ -6,7 +6,7 @@ import { type FieldError, fieldError, type ProposedRow } from '../../config/prop
 import type { ConfigStore } from '../../config/store.js';
 import type { KeyOf } from '../../snapshot/rows-by-key.js';
 import type { Row } from '../../snapshot/snapshot.js';
-import { vrfsByInterface } from '../../snapshot/vrfs.js';
+import { vrfNames, vrfsByInterface } from '../../snapshot/vrfs.js';
 import type { View } from '../../view/rows.js';
 import { StoredParts, StoredRows } from '../../view/stored-rows.js';
 import type { MenuModule } from '../module.js';
@@ -75,9 +75,14 @@ function addressesView(menu: Menu, store: ConfigStore): View {
   const parts = new StoredParts(menu);
   return async () => {
     const { snapshot, invalid } = store;
+    const vrfOf = vrfNames(snapshot);
     return new StoredRows(
       snapshot.get(menu.path) ?? [],
-      (row) => ({ ...parts.of(row, invalid.get(row.id), hintOf(row)), ...derivedValues(menu, row) }),
+      (row) => ({
+        ...parts.of(row, invalid.get(row.id), hintOf(row)),
+        ...derivedValues(menu, row),
+        vrf: vrfOf(row.values.interface),
+      }),
       undefined,
     );
   };

@@ -7,7 +7,7 @@ import { type FieldError, fieldError, type ProposedRow } from '../../config/prop
 import { interfaceNames } from '../../snapshot/interfaces.js';
 import type { KeyOf } from '../../snapshot/rows-by-key.js';
 import { type Row, rowIdText } from '../../snapshot/snapshot.js';
-import { vrfsByInterface } from '../../snapshot/vrfs.js';
+import { vrfNames, vrfsByInterface } from '../../snapshot/vrfs.js';
 import type { LiveState } from '../../state/live-state.js';
 import type { ReadLive } from '../../view/live-rows.js';
 import { ArrayRows, type RestRow, UNAVAILABLE_ROWS, yesNo } from '../../view/rows.js';
@@ -96,7 +96,10 @@ const readAddresses =
     return ({ snapshot, invalid, rows }) => {
       const byId = new Map(rows.map((row) => [row.id, row]));
       const names = interfaceNames(snapshot);
-      const made = known?.filter(({ row }) => row === 0).map((info) => madeRow(info, names.get(info.interface)));
+      const vrfOf = vrfNames(snapshot);
+      const made = known
+        ?.filter(({ row }) => row === 0)
+        .map((info) => madeRow(info, names.get(info.interface), vrfOf(names.get(info.interface))));
       const value = (id: number, property: string): string | undefined => {
         const [row, info] = [byId.get(id), infos.get(id)];
         const values = row?.values ?? {};
@@ -105,6 +108,8 @@ const readAddresses =
             return values.advertise ?? yesNo(isAdvertisable(values.address ?? ''));
           case 'actual-interface':
             return values.interface;
+          case 'vrf':
+            return vrfOf(values.interface);
           case 'invalid':
             return yesNo(invalid.has(id) || info?.state === 'duplicate');
           case 'hint':
@@ -115,7 +120,7 @@ const readAddresses =
       };
       return {
         values: {
-          properties: ['advertise', 'actual-interface', 'invalid', 'hint', 'global', 'link-local'],
+          properties: ['advertise', 'actual-interface', 'vrf', 'invalid', 'hint', 'global', 'link-local'],
           value,
         },
         below: made === undefined ? UNAVAILABLE_ROWS : new ArrayRows(made),
@@ -128,13 +133,15 @@ const hintOf = ({ state, address }: Ipv6AddressInfo, isMade: boolean): string | 
   UNUSED[state](address) ?? (isMade ? `the address is ${address}` : undefined);
 
 /** A link-local address that the router has made. There is one for each interface. */
-function madeRow(info: Ipv6AddressInfo, name = 'unknown'): RestRow {
+function madeRow(info: Ipv6AddressInfo, name: string | undefined, vrf: string): RestRow {
   const hint = hintOf(info, false);
+  const shown = name ?? 'unknown';
   return {
     '.id': rowIdText(FIRST_DYNAMIC_ROW + info.interface),
     address: `${info.address}/${info['prefix-len']}`,
-    interface: name,
-    'actual-interface': name,
+    interface: shown,
+    'actual-interface': shown,
+    vrf,
     'eui-64': 'false',
     advertise: 'false',
     'no-dad': 'false',

@@ -2,6 +2,7 @@ import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
 import { hint } from '../../mixins/hint.js';
+import { vrf } from '../../mixins/vrf.js';
 import { ip, ipv4Network } from '../../props/ip.js';
 import { ipIfacePrefix } from '../../props/ip-prefix.js';
 import { reference } from '../../props/reference.js';
@@ -50,6 +51,7 @@ export const ipAddress = defineMenu({
       readOnly: true,
       derived: { from: ['interface'], value: (values) => values.interface },
     },
+    ...vrf('VRF of the interface, in which the address is used.'),
     ...invalid(),
     ...dynamic(),
     ...hint('What of the address may not be meant.', 'Status'),

@@ -3,6 +3,7 @@ import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
 import { hint } from '../../mixins/hint.js';
 import { readOnly } from '../../mixins/read-only.js';
+import { vrf } from '../../mixins/vrf.js';
 import { bool } from '../../props/bool.js';
 import { ipv6, isLinkLocal } from '../../props/ipv6.js';
 import { ipv6InterfacePrefix } from '../../props/ipv6-address.js';
@@ -75,6 +76,7 @@ export const ipv6AddressMenu = defineMenu({
       readOnly: true,
       derived: { from: ['interface'], value: (values) => values.interface },
     },
+    ...vrf('VRF of the interface, in which the address is used.'),
     ...invalid(),
     ...dynamic(),
     global: readOnly(bool, 'Global', 'Reachable from other links.', 'Status'),

@@ -1,7 +1,8 @@
 import { defineMenu } from '../../define.js';
 import { comment } from '../../mixins/comment.js';
 import { disabled, disabledFlag, dynamic, dynamicFlag, invalid, invalidFlag } from '../../mixins/disabled.js';
-import { present } from '../../props/bool.js';
+import { readOnly } from '../../mixins/read-only.js';
+import { bool, present } from '../../props/bool.js';
 import { tableName } from '../../props/table-name.js';
 import { ROUTING_WINDOW } from '../../windows.js';
 
@@ -34,8 +35,14 @@ export const routingTable = defineMenu({
     ...comment(),
     ...dynamic(),
     ...invalid(),
+    used: readOnly(
+      bool,
+      'Used',
+      'Routes, rules or marks that are enabled name the table, or it is that of a VRF.',
+      'Status',
+    ),
   },
-  flags: [dynamicFlag, disabledFlag, invalidFlag],
+  flags: [dynamicFlag, disabledFlag, invalidFlag, { letter: 'U', prop: 'used', title: 'used' }],
   columns: ['name', 'fib', 'comment'],
   tabs: ['General', 'Status'],
   key: ['name'],

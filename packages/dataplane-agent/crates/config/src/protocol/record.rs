@@ -198,6 +198,8 @@ record! {
         repl_fasttrack_packets: u64,
         /// Fasttracked L3 bytes, reply direction.
         repl_fasttrack_bytes: u64,
+        /// Zone of the first packet, 0 outside of VRFs.
+        zone: u16,
     }
 }
 

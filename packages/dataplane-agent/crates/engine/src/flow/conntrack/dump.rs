@@ -106,6 +106,7 @@ fn record(
         orig_fasttrack_bytes: cell(&fasttracked.bytes, Direction::Original),
         repl_fasttrack_packets: cell(&fasttracked.packets, Direction::Reply),
         repl_fasttrack_bytes: cell(&fasttracked.bytes, Direction::Reply),
+        zone: original.zone,
     }
 }
 
