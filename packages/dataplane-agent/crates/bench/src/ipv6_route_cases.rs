@@ -55,7 +55,7 @@ fn learned((destination, prefix_len): Prefix<u128>, number: u32) -> RouteChange<
 
 /// Stateless routing, with IPv6 on both interfaces and the gateways' neighbours.
 fn setup(traffic: Traffic) -> Setup {
-    let mut setup = Setup::of(Scenario::ROUTING, traffic);
+    let mut setup = Setup { frame_bytes: packet::IPV6_UDP_FRAME, ..Setup::of(Scenario::ROUTING, traffic) };
     let address = |interface: u32| InterfaceAddress {
         row: 40 + interface,
         interface,

@@ -10,8 +10,10 @@ use tollway_wire::{ethernet, field, ipv4, ipv6, tcp, udp};
 pub const FRAME: usize = 60;
 /// Offset of the transport header, bytes.
 const TRANSPORT: usize = ethernet::HEADER + ipv4::HEADER;
-/// Protocol number for experiments (RFC 3692 §2.1).
-const EXPERIMENT: u8 = 253;
+/// Bytes of a frame with a UDP datagram over IPv6 without data, less than which [`ipv6`] is not to be sent with.
+pub const IPV6_UDP_FRAME: usize = IPV6_TRANSPORT + udp::HEADER;
+/// Offset of the transport header behind an IPv6 header, bytes.
+const IPV6_TRANSPORT: usize = ethernet::HEADER + ipv6::HEADER;
 /// Window scale of 2¹⁴ and padding (RFC 7323 §2.2).
 const WINDOW_SCALE: [u8; 4] = [3, 3, 14, 0];
 
@@ -47,14 +49,16 @@ pub fn udp(ends: &Ends) -> [u8; FRAME] {
     })
 }
 
-/// An IPv6 frame of [`FRAME`] bytes, with six bytes of a protocol for experiments (RFC 3692), as there is no room for UDP.
+/// The first [`FRAME`] bytes of an IPv6 frame with a UDP datagram without data, for routers: it has no UDP checksum, which
+/// they do not look at.
 pub fn ipv6(source_mac: [u8; 6], destination_mac: [u8; 6], src_addr: u128, dst_addr: u128) -> [u8; FRAME] {
     let mut frame = [0x5a; FRAME];
     ethernet::Repr { dst_addr: destination_mac, src_addr: source_mac, ethertype: ethernet::IPV6 }
         .emit(&mut frame);
-    let payload_len = (FRAME - ethernet::HEADER - ipv6::HEADER) as u16;
-    ipv6::Repr { traffic_class: 0, next_header: EXPERIMENT, hop_limit: 64, src_addr, dst_addr, payload_len }
+    let payload_len = udp::HEADER as u16;
+    ipv6::Repr { traffic_class: 0, next_header: ipv4::UDP, hop_limit: 64, src_addr, dst_addr, payload_len }
         .emit(&mut frame[ethernet::HEADER..]);
+    field::put(&mut frame, IPV6_TRANSPORT + udp::LENGTH, &payload_len.to_be_bytes());
     frame
 }
 
@@ -106,8 +110,14 @@ pub fn answering(frame: &[u8]) -> Option<Ends> {
     })
 }
 
-/// Makes the headers of a UDP frame say that it is `frame_bytes` long.
+/// Makes the headers of a UDP frame say that it is `frame_bytes` long. Of IPv6, the checksum is none.
 pub fn lengthen(head: &mut [u8], frame_bytes: usize) {
+    if field::get16(head, ethernet::ADDRESSES) == ethernet::IPV6 {
+        let datagram = (frame_bytes - IPV6_TRANSPORT) as u16;
+        field::put(head, ethernet::HEADER + ipv6::offset::PAYLOAD_LEN, &datagram.to_be_bytes());
+        field::put(head, IPV6_TRANSPORT + udp::LENGTH, &datagram.to_be_bytes());
+        return field::put(head, IPV6_TRANSPORT + udp::CHECKSUM, &[0, 0]);
+    }
     let total = (frame_bytes - ethernet::HEADER) as u16;
     let datagram = total - ipv4::HEADER as u16;
     field::put(head, ethernet::HEADER + ipv4::offset::TOTAL_LEN, &total.to_be_bytes());

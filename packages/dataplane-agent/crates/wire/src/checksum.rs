@@ -69,6 +69,7 @@ pub const fn pseudo_v6(src: u128, dst: u128, protocol: u8, len: u32) -> u16 {
 }
 
 /// Sum of the 32-bit words of an IPv6 address.
+#[inline]
 const fn words(address: u128) -> u64 {
     (address >> 96) as u32 as u64
         + (address >> 64) as u32 as u64
@@ -138,6 +139,11 @@ impl Delta {
     #[inline]
     pub const fn of64(old: u64, new: u64) -> Self {
         Self(halves(new) + halves(!old))
+    }
+    /// The change of a 128-bit word at an even offset, as [`Self::of64`].
+    #[inline]
+    pub const fn of128(old: u128, new: u128) -> Self {
+        Self(words(new) + words(!old))
     }
     /// Adds the change of a 32-bit word at an even offset, as [`Self::of64`].
     #[inline]

@@ -9,6 +9,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use tollway_config::dataplane::Mark;
 
+use super::new_addresses::NewAddressTable;
 use super::number_hasher::NumberHasher;
 use crate::ids::{ActionId, AdjacencyId, NO_ACTION, PortId};
 
@@ -68,6 +69,8 @@ pub struct FlowActions {
     /// The routing marks of the packets, by which their routes are found again after a change. Apart from the actions, as
     /// packets do not need them.
     marks: Vec<Mark>,
+    /// Addresses that packets of IPv6 get.
+    pub(crate) new_addresses: NewAddressTable,
     numbers: HashMap<ActionKey, ActionId, BuildHasherDefault<NumberHasher>>,
     /// Number of the first action of the epoch.
     first: ActionId,
@@ -80,6 +83,7 @@ impl Default for FlowActions {
         Self {
             actions: Vec::new(),
             marks: Vec::new(),
+            new_addresses: NewAddressTable::default(),
             numbers: HashMap::default(),
             first: NO_ACTION + 1,
             last: NO_ACTION,
@@ -142,6 +146,7 @@ impl FlowActions {
         self.last = NO_ACTION;
         self.actions.clear();
         self.marks.clear();
+        self.new_addresses.clear();
         self.numbers.clear();
         anew
     }

@@ -6,6 +6,7 @@ pub mod change_counters;
 pub mod conntrack;
 pub mod directory;
 pub mod nat;
+pub mod new_addresses;
 mod number_hasher;
 pub mod outside_ports;
 pub mod paths;

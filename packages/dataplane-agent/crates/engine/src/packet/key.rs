@@ -5,7 +5,8 @@ use super::tuple::{Addr, Tuple, Zone};
 /// Key that a lookup compares. That of IPv6 does not contain the addresses, which are compared beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowKey {
-    /// IPv4: source and destination. IPv6: 0.
+    /// IPv4: source and destination. IPv6: 0, but [new addresses and ports](crate::flow::conntrack::NewEnds) in a flow
+    /// entry.
     pub(crate) addresses: u64,
     /// Protocol, family, kind of an ICMP query, ports and zone.
     pub(crate) rest: u64,
@@ -45,6 +46,13 @@ impl FlowKey {
         let ports = u64::from(src_port) << 16 | u64::from(dst_port) << 32;
         let rest = u64::from(protocol) | ports | u64::from(zone) << ZONE;
         Self::v4(src, dst, rest)
+    }
+
+    /// The key of a TCP or UDP packet over IPv6; ports as in the header.
+    #[inline]
+    pub fn of_v6(src_port: u16, dst_port: u16, protocol: u8, zone: Zone) -> Self {
+        let ports = u64::from(src_port) << 16 | u64::from(dst_port) << 32;
+        Self { addresses: 0, rest: u64::from(protocol) | ports | u64::from(zone) << ZONE | V6 }
     }
 
     /// Hash of the key of an IPv4 packet.
@@ -149,6 +157,8 @@ mod tests {
             let v6 = Tuple { src: Addr(1), dst: Addr(2), ..tuple };
             let key = FlowKey::of(&v6).tuple();
             prop_assert_eq!(Tuple { src: v6.src, dst: v6.dst, ..key }, v6);
+            let v6_plain = Tuple { icmp: 0, ..v6 };
+            prop_assert_eq!(FlowKey::of_v6(src_port, dst_port, protocol, zone), FlowKey::of(&v6_plain));
             let plain = Tuple { icmp: 0, ..tuple };
             let ends = (src.as_v4().unwrap(), dst.as_v4().unwrap());
             prop_assert_eq!(FlowKey::of_v4(ends.0, ends.1, src_port, dst_port, protocol, zone), FlowKey::of(&plain));

@@ -95,6 +95,8 @@ pub struct Port {
     pub enabled: bool,
     /// Enabled, with carrier.
     pub up: bool,
+    /// Its interface has IPv6.
+    pub ipv6: bool,
 }
 
 fn parse_mac(row: RowId, text: &str) -> Result<[u8; 6], BuildError> {
@@ -114,14 +116,14 @@ fn parse_mac(row: RowId, text: &str) -> Result<[u8; 6], BuildError> {
     if parts.next().is_some() || group || mac == [0; 6] { Err(wrong()) } else { Ok(mac) }
 }
 
-/// The interfaces of a configuration, and the links that they are on.
+/// The interfaces of a configuration, and the numbers of the links that they are on.
 pub(super) struct Built {
     /// In configured order.
     pub interfaces: Vec<Interface>,
-    /// By number.
-    pub links: Vec<Port>,
     /// Numbers of the links.
     pub ids: LinkIds,
+    /// The number after the last one.
+    pub end: LinkId,
     /// Tags of received frames.
     pub vlans: VlanTable,
     /// Tags of sent frames.
@@ -181,8 +183,8 @@ pub(super) fn build_interfaces(
     }
     let (tags, encapsulations) = stack_vlans(config, first, &ids, &mut interfaces)?;
     let encapsulations = Encapsulations::new(first, ids.end(first), &encapsulations);
-    let links = build_links(ports, ids.end(first), &interfaces);
-    Ok(Built { interfaces, links, ids, vlans: VlanTable::new(&tags), encapsulations })
+    let end = ids.end(first);
+    Ok(Built { interfaces, ids, end, vlans: VlanTable::new(&tags), encapsulations })
 }
 
 type Links = (BTreeMap<Tag, LinkId>, BTreeMap<LinkId, Encapsulation>);
@@ -306,9 +308,17 @@ pub(super) fn build_static_neighbors(
     Ok(neighbors)
 }
 
-/// The links, each with its interface. Numbers that no interface has are links without one.
-fn build_links(facts: &[PortFacts], end: LinkId, interfaces: &[Interface]) -> Vec<Port> {
-    let without = Port { mac: [0; 6], interface: NO_INTERFACE, mtu: 0, zone: 0, enabled: false, up: false };
+/// The links, each with its interface, of which everything is known. Numbers that no interface has are links without one.
+pub(super) fn build_links(facts: &[PortFacts], end: LinkId, interfaces: &[Interface]) -> Vec<Port> {
+    let without = Port {
+        mac: [0; 6],
+        interface: NO_INTERFACE,
+        mtu: 0,
+        zone: 0,
+        enabled: false,
+        up: false,
+        ipv6: false,
+    };
     let mut links = vec![without; usize::from(end)];
     for (link, facts) in links.iter_mut().zip(facts) {
         link.mac = facts.mac;
@@ -316,7 +326,8 @@ fn build_links(facts: &[PortFacts], end: LinkId, interfaces: &[Interface]) -> Ve
     for (index, interface) in (0..).zip(interfaces) {
         if let Some(link) = interface.port.and_then(|link| links.get_mut(usize::from(link))) {
             let &Interface { mac, mtu, zone, enabled, up, .. } = interface;
-            *link = Port { mac, interface: index, mtu, zone, enabled, up };
+            let ipv6 = interface.ipv6.is_some();
+            *link = Port { mac, interface: index, mtu, zone, enabled, up, ipv6 };
         }
     }
     links

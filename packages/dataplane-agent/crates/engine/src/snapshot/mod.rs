@@ -29,7 +29,7 @@ use crate::packet::family::Family;
 use crate::qos::classify::QueueTable;
 use crate::qos::forest::Forest;
 
-use interface::{Built, add_networks, build_interfaces, build_static_neighbors};
+use interface::{Built, add_networks, build_interfaces, build_links, build_static_neighbors};
 pub use interface::{Interface, Port, PortFacts};
 pub use ipv6::{InterfaceIpv6, OwnAddress};
 use ipv6_addresses::{add_ipv6, addresses_with_identifiers};
@@ -236,7 +236,7 @@ impl Snapshot {
         basis: Option<Basis<'_>>,
     ) -> Result<Rebuilt, BuildError> {
         let map = InterfaceMap::new(&config.interfaces)?;
-        let Built { mut interfaces, links, ids, vlans, encapsulations } =
+        let Built { mut interfaces, ids, end, vlans, encapsulations } =
             build_interfaces(config, ports, kept.link_ids)?;
         let down = kept.gateway_checks.down();
         let known = basis.map(|Basis { config, snapshot }| FormerTables {
@@ -265,6 +265,7 @@ impl Snapshot {
         }
         add_networks(config, &map, &mut interfaces);
         add_ipv6(&addresses6, config.settings.ipv6.disable_link_local_address, &map, &mut interfaces);
+        let links = build_links(ports, end, &interfaces);
         let static_neighbors = build_static_neighbors(config, &map, &mut interfaces)?;
         let BuiltLists { v4: lists, v6: lists6, contents: list_contents } = build_lists(config, basis)?;
         let policy = RoutingPolicy::build(config, &config.mangle, &map)?;

@@ -51,6 +51,16 @@ impl CachedAction {
     }
 }
 
+/// New addresses and ports of the translated packets of an entry of IPv6.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NewEnds {
+    /// Number of the addresses in the worker's [table](crate::flow::new_addresses::NewAddressTable); 0 if only the key of
+    /// the other direction has them.
+    pub addresses: u32,
+    /// Ports as in the header, source before destination.
+    pub ports: u32,
+}
+
 /// A direction of a connection in the flow cache: key and cached action.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(32))]
@@ -72,10 +82,27 @@ impl FlowEntry {
         &self.key
     }
 
-    /// Whether the key is this one; for IPv6 the addresses must still be compared.
+    /// Whether the key is this one of IPv4.
     #[inline]
     pub(super) fn is(&self, key: &FlowKey) -> bool {
         (self.key.addresses ^ key.addresses) | (self.key.rest ^ key.rest) == 0
+    }
+
+    /// Whether the key, without the addresses of the packets, is this one of IPv6.
+    #[inline]
+    pub(super) fn is_v6(&self, key: &FlowKey) -> bool {
+        self.key.rest == key.rest
+    }
+
+    /// New addresses and ports, of an entry of IPv6. They are in place of the addresses of IPv4 in the key.
+    #[inline]
+    pub(crate) fn new_ends(&self) -> NewEnds {
+        NewEnds { addresses: (self.key.addresses >> 32) as u32, ports: self.key.addresses as u32 }
+    }
+
+    /// Sets what [`Self::new_ends`] returns, of an entry of IPv6.
+    pub(super) fn set_new_ends(&mut self, ends: NewEnds) {
+        self.key.addresses = u64::from(ends.addresses) << 32 | u64::from(ends.ports);
     }
 }
 

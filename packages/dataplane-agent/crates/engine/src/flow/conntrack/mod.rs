@@ -33,7 +33,7 @@ mod sample;
 mod tests;
 
 pub use connection::{Connection, NatInfo, Totals, Tuples};
-pub use entry::{CachedAction, FlowEntry, action_flag};
+pub use entry::{CachedAction, FlowEntry, NewEnds, action_flag};
 pub use flow::Flow;
 pub use hot_state::HotState;
 pub use journal::{Change, Translated};

@@ -2,11 +2,17 @@
 //! addresses (RFC 8200 §8.1).
 
 use tollway_wire::checksum::Delta;
-use tollway_wire::{field, ipv6};
+use tollway_wire::{ethernet, field, ipv6, tcp, udp};
 
 use super::{ICMPV6, TCP, UDP, ipv6_checksum_offset};
+use crate::flow::conntrack::NewEnds;
 use crate::flow::conntrack::action_flag;
+use crate::flow::new_addresses::NewAddresses;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple};
+
+/// Bytes of a frame up to the end of a TCP header without options, behind a fixed IPv6 header.
+pub const PLAIN: usize = ethernet::HEADER + ipv6::HEADER + tcp::HEADER;
 
 /// New addresses and ports for packets of one direction, with the change of the transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,5 +94,49 @@ impl Ipv6Rewrite {
     pub fn flags(&self) -> u16 {
         let (src, dst) = (self.src.is_some() || self.ports_change, self.dst.is_some() || self.ports_change);
         (if src { action_flag::NAT_SRC } else { 0 }) | (if dst { action_flag::NAT_DST } else { 0 })
+    }
+}
+
+/// The translation of TCP and UDP packets of a direction whose headers are at fixed offsets.
+#[derive(Debug, Clone, Copy)]
+pub struct Ipv6PlainRewrite<'a> {
+    addresses: &'a NewAddresses,
+    /// New ports as in the header.
+    ports: u32,
+}
+
+impl<'a> Ipv6PlainRewrite<'a> {
+    /// The translation to these addresses and ports.
+    pub const fn to(addresses: &'a NewAddresses, ends: NewEnds) -> Self {
+        Self { addresses, ports: ends.ports }
+    }
+
+    /// Translates a packet whose IPv6 header begins at byte 14 of the frame and whose transport header follows. `key` is
+    /// that of the packet as it arrived. With `needs_csum` its L4 checksum is partial.
+    #[inline(always)]
+    pub fn apply(&self, head: &mut [u8; PLAIN], key: &FlowKey, needs_csum: bool) {
+        const L3: usize = ethernet::HEADER;
+        const L4: usize = L3 + ipv6::HEADER;
+        let mut addresses = Delta::NONE;
+        let mut set = |at: usize, new: Option<Addr>| {
+            if let Some(new) = new {
+                addresses = addresses.then(Delta::of128(field::get128(head, at), new.0));
+                field::put(head, at, &new.0.to_be_bytes());
+            }
+        };
+        set(L3 + ipv6::offset::SRC, self.addresses.src);
+        set(L3 + ipv6::offset::DST, self.addresses.dst);
+        let all = addresses.with32(((key.rest >> 16) as u32).rotate_left(16), self.ports);
+        field::put(head, L4, &self.ports.to_be_bytes());
+        let protocol = key.protocol();
+        let at = L4 + if protocol == TCP { tcp::CHECKSUM } else { udp::CHECKSUM };
+        let sum = field::get16(head, at);
+        let sum = match (needs_csum, protocol) {
+            // The pseudo-header does not include ports.
+            (true, _) => addresses.apply_partial(sum),
+            (false, UDP) => all.apply_udp(sum),
+            (false, _) => all.apply_nonzero(sum),
+        };
+        field::put(head, at, &sum.to_be_bytes());
     }
 }

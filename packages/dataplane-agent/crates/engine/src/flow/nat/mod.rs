@@ -16,7 +16,7 @@ mod rewrite;
 mod tests;
 
 pub use bind::{BindContext, BindError, NatTarget, SourceBinding, bind_destination, bind_source};
-pub use ipv6_rewrite::Ipv6Rewrite;
+pub use ipv6_rewrite::{Ipv6PlainRewrite, Ipv6Rewrite};
 pub use rewrite::{Manip, PlainRewrite, Rewrite};
 
 use tollway_wire::ipv4::{DCCP, ICMP, TCP, UDP, UDP_LITE};

@@ -4,13 +4,14 @@
 //! While packets are processed, the memory that later packets need is prefetched: the flow keys and connections of the
 //! next few, and the hash buckets of those after them.
 
-use tollway_wire::{ipv4, tcp};
+use tollway_wire::{ethernet, ipv4, ipv6, tcp};
 
 use crate::firewall::rules::RuleVerdict;
 use crate::flow::actions::FlowAction;
-use crate::flow::conntrack::{CachedAction, ConnectionTable, Status, Transport, action_flag};
+use crate::flow::conntrack::{CachedAction, ConnectionTable, FlowEntry, Status, Transport, action_flag};
 use crate::flow::nat::icmp_error::embedded_tuple;
-use crate::flow::nat::{Ipv6Rewrite, PlainRewrite, Rewrite};
+use crate::flow::nat::{Ipv6PlainRewrite, Ipv6Rewrite, PlainRewrite, Rewrite};
+use crate::flow::new_addresses::NewAddressTable;
 use crate::ids::NO_ENTRY;
 use crate::ip::neighbor::Adjacency;
 use crate::packet::frame::{Frame, FrameSource};
@@ -31,6 +32,11 @@ use crate::pipeline::state::WorkerState;
 use crate::pipeline::transport_checksum::is_intact;
 use crate::pipeline::{cached_validity, flow_handover, stateless};
 use crate::snapshot::{Port, Snapshot};
+
+/// Offset of the transport header behind an IPv4 header without options.
+const PLAIN_L4: u16 = (ethernet::HEADER + ipv4::HEADER) as u16;
+/// Offset of the transport header behind an IPv6 header without extension headers.
+const PLAIN_L4_IPV6: u16 = (ethernet::HEADER + ipv6::HEADER) as u16;
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
@@ -260,8 +266,8 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         return Applied::Slow(slow_by_connection(meta, hot.status));
     };
     let updated = hot.update(direction, &transport, state.now, &snapshot.timeouts);
-    let (frame, vnet, meta, cached, other, action, hot) = if updated {
-        (frame, vnet, meta, cached, other, action, hot)
+    let (frame, vnet, meta, entry, other, action, hot) = if updated {
+        (frame, vnet, meta, entry, other, action, hot)
     } else {
         if let Err(reason) = track_out_of_order_or_closing(snapshot, state, packet) {
             return Applied::Slow(reason);
@@ -270,8 +276,9 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         let Packet { frame: Some(frame), vnet, meta } = packet else { return GONE };
         let Some((entry, other, hot)) = state.table.flow_mut(meta.entry) else { return GONE };
         let Some(action) = state.actions.get(entry.cached.action) else { return GONE };
-        (frame, vnet, meta, &entry.cached, other, action, hot)
+        (frame, vnet, meta, entry, other, action, hot)
     };
+    let cached = &entry.cached;
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
     let counted = hot.count(direction, packets, bytes);
     let fasttracked = hot.status.fasttrack();
@@ -286,17 +293,23 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
     }
     state.paths.count(action.path, u64::from(packets), bytes);
     let link = (mac, port.mac);
-    let written = action.new_dscp.is_none()
-        && rewrite_plain(meta, frame.head_mut(), (cached, other), vnet.needs_csum, link);
+    let new_dscp = action.new_dscp;
+    let written =
+        new_dscp.is_none() && rewrite_plain(meta, frame.head_mut(), (cached, other), vnet.needs_csum, link);
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(action.out_port);
-    // One branch for both, as nearly every packet needs neither.
+    // One branch for both, as nearly every packet of IPv4 needs neither.
     if !(counted & written) {
+        if !written {
+            let new = (&*entry, &state.actions.new_addresses);
+            let written =
+                new_dscp.is_none() && rewrite_plain_ipv6(meta, frame.head_mut(), new, vnet.needs_csum, link);
+            if !written {
+                rewrite(state, meta, frame.head_mut(), new_dscp, vnet.needs_csum, link);
+            }
+        }
         if !counted {
             state.table.count(meta.entry, packets, bytes);
-        }
-        if !written {
-            rewrite(state, meta, frame.head_mut(), action.new_dscp, vnet.needs_csum, link);
         }
     }
     state.count_fast(meta, fasttracked, u64::from(packets), bytes);
@@ -373,7 +386,7 @@ fn rewrite_plain(
     link: ([u8; 6], [u8; 6]),
 ) -> bool {
     let protocol = meta.tuple.protocol;
-    if meta.l4 != 34 || !matches!(protocol, ipv4::TCP | ipv4::UDP) {
+    if meta.l4 != PLAIN_L4 || !matches!(protocol, ipv4::TCP | ipv4::UDP) {
         return false;
     }
     let Some(head) = head.first_chunk_mut() else { return false };
@@ -383,6 +396,31 @@ fn rewrite_plain(
         lower_ttl(head.get_mut(14..).unwrap_or_default());
     }
     write_link(head, link.0, link.1);
+    true
+}
+
+/// [`rewrite_plain`] for a packet of IPv6 without extension headers, with the new addresses of its entry.
+#[inline(never)]
+fn rewrite_plain_ipv6(
+    meta: &Meta,
+    head: &mut [u8],
+    (entry, new_addresses): (&FlowEntry, &NewAddressTable),
+    needs_csum: bool,
+    link: ([u8; 6], [u8; 6]),
+) -> bool {
+    let plain =
+        meta.is_ipv6() & (meta.l4 == PLAIN_L4_IPV6) & matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP);
+    if !plain {
+        return false;
+    }
+    if entry.cached.has(action_flag::NAT_SRC | action_flag::NAT_DST) {
+        let ends = entry.new_ends();
+        let Some(addresses) = new_addresses.get(ends.addresses) else { return false };
+        let Some(head) = head.first_chunk_mut() else { return false };
+        Ipv6PlainRewrite::to(addresses, ends).apply(head, &meta.key, needs_csum);
+    }
+    lower_hop_limit(head.get_mut(ethernet::HEADER..).unwrap_or_default());
+    write_ipv6_link(head, link.0, link.1);
     true
 }
 

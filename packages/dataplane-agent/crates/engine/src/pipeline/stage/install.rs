@@ -4,8 +4,9 @@
 use tollway_wire::{ipv4, tcp};
 
 use crate::flow::actions::FlowAction;
-use crate::flow::conntrack::{CachedAction, action_flag};
+use crate::flow::conntrack::{CachedAction, NewEnds, action_flag};
 use crate::flow::nat::{Ipv6Rewrite, Rewrite};
+use crate::flow::new_addresses::NewAddresses;
 use crate::flow::paths::ROOT;
 use crate::ids::{NO_INTERFACE, NONE};
 use crate::packet::frame::{Frame, FrameSource};
@@ -198,6 +199,9 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
                 let translation = state.table.translation(reference, meta.direction);
                 let (from, to) = translation.ok_or(SlowReason::NewConnection)?;
                 cached.flags |= Ipv6Rewrite::between(&from, &to).flags();
+                let addresses = state.actions.new_addresses.intern(NewAddresses::between(&from, &to));
+                let ports = u32::from(to.src_port) << 16 | u32::from(to.dst_port);
+                state.table.set_new_ends(reference, meta.direction, NewEnds { addresses, ports });
             }
         }
     }

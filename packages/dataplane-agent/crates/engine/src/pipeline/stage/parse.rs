@@ -37,14 +37,17 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
         entered += 1;
         // Packets that were handed over or recirculated have been parsed.
-        if packet.meta.is(flag::HANDED_OVER | flag::RECIRCULATED)
-            || !parse_plain(snapshot, &mut state.vlan_rx, packet)
-        {
-            if !parse_and_identify(snapshot, state, packet) {
-                continue;
+        let parsed = packet.meta.is(flag::HANDED_OVER | flag::RECIRCULATED);
+        if !parsed && parse_plain(snapshot, &mut state.vlan_rx, packet) {
+            if tracking {
+                packet.meta.hash = state.table.hash_v4(&packet.meta.key);
             }
-        } else if tracking {
-            packet.meta.hash = state.table.hash_v4(&packet.meta.key);
+        } else if !parsed && ipv6::parse_plain(snapshot, packet) {
+            if tracking {
+                packet.meta.hash = state.table.hash_v6(&packet.meta.key, &packet.meta.tuple);
+            }
+        } else if !parse_and_identify(snapshot, state, packet) {
+            continue;
         }
         // Only the buckets of the first packets are prefetched here; `flow_cache` prefetches the others.
         if tracking && place < PREFETCH_DISTANCE {
@@ -54,7 +57,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     entered
 }
 
-/// Parses any packet that [`parse_plain`] does not handle, and computes its key and hash. Returns `false` if it was
+/// Parses any packet that is not plain, and computes its key and hash. Returns `false` if it was
 /// dropped.
 // Out of line: most packets are plain.
 #[inline(never)]
@@ -68,12 +71,6 @@ fn parse_and_identify<F: Frame>(
     {
         state.drop(packet, reason);
         return false;
-    }
-    if ipv6::parse_plain(snapshot, packet) {
-        if snapshot.tracking() {
-            state.table.identify(&mut packet.meta);
-        }
-        return true;
     }
     match parse_general(snapshot, state, packet) {
         Ok(()) => {
@@ -128,7 +125,9 @@ const PLAIN: usize = ethernet::HEADER + ipv4::HEADER + TCP_HEADER as usize;
 /// all checks. Returns `false` for any other packet, of which no more than the tag has been taken.
 #[inline]
 fn parse_plain<F: Frame>(snapshot: &Snapshot, received: &mut [Count], packet: &mut Packet<F>) -> bool {
-    if !(is_plain_ipv4(packet) || untag_one(snapshot, received, packet) && is_plain_ipv4(packet)) {
+    let plain = is_plain_ipv4(packet)
+        || is_tagged(packet) && untag_one(snapshot, received, packet) && is_plain_ipv4(packet);
+    if !plain {
         return false;
     }
     let Packet { frame: Some(frame), vnet, meta } = packet else { return false };

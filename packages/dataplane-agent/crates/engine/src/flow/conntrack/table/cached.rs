@@ -3,7 +3,7 @@
 use super::ConnectionTable;
 use crate::flow::change_counters::Stamp;
 use crate::flow::conntrack::connection::Totals;
-use crate::flow::conntrack::entry::{CachedAction, action_flag};
+use crate::flow::conntrack::entry::{CachedAction, NewEnds, action_flag};
 use crate::flow::conntrack::validity::Validity;
 use crate::ids::{ConnRef, Direction, EntryIndex};
 use crate::packet::membership_slot::MembershipSlot;
@@ -63,6 +63,13 @@ impl ConnectionTable {
             self.memberships.set(index, lists);
         }
         true
+    }
+
+    /// Sets the new addresses and ports of a direction of an IPv6 connection whose action is translated.
+    pub fn set_new_ends(&mut self, reference: ConnRef, direction: Direction, ends: NewEnds) {
+        if let Some(entry) = self.entries.get_mut(Self::index(reference.slot, direction)) {
+            entry.set_new_ends(ends);
+        }
     }
 
     /// Caches an action with a limited validity. `false` also when there is no room for validities.

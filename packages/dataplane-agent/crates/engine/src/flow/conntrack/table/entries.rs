@@ -16,13 +16,15 @@ const _: () = assert!(size_of::<Line>() == 64);
 
 /// Addresses in the memory of an entry.
 fn pack(src: Addr, dst: Addr) -> FlowEntry {
-    let key = FlowKey { addresses: (src.0 >> 64) as u64, rest: src.0 as u64 };
+    // The upper half is where a key of IPv4 has its zone, for which the first bytes of an address in use are too large.
+    let key = FlowKey { addresses: src.0 as u64, rest: (src.0 >> 64) as u64 };
+    // In the order of the fields in memory, so that they are read as two words.
     let cached = CachedAction {
-        action: (dst.0 >> 96) as u32,
-        stamp: (dst.0 >> 64) as u32,
-        version: (dst.0 >> 48) as u16,
-        flags: (dst.0 >> 32) as u16,
-        queue: QueueRef::from_number(dst.0 as u32),
+        action: dst.0 as u32,
+        stamp: (dst.0 >> 32) as u32,
+        version: (dst.0 >> 64) as u16,
+        flags: (dst.0 >> 80) as u16,
+        queue: QueueRef::from_number((dst.0 >> 96) as u32),
     };
     let mut entry = FlowEntry::new(key);
     entry.cached = cached;
@@ -30,14 +32,14 @@ fn pack(src: Addr, dst: Addr) -> FlowEntry {
 }
 
 /// The addresses that [`pack`] has stored.
-#[inline]
+#[inline(always)]
 fn unpack(entry: &FlowEntry) -> (Addr, Addr) {
     let (key, cached) = (entry.key(), &entry.cached);
-    let high = u64::from(cached.action) << 32 | u64::from(cached.stamp);
-    let low =
-        u64::from(cached.version) << 48 | u64::from(cached.flags) << 32 | u64::from(cached.queue.number());
+    let low = u64::from(cached.stamp) << 32 | u64::from(cached.action);
+    let high =
+        u64::from(cached.queue.number()) << 32 | u64::from(cached.flags) << 16 | u64::from(cached.version);
     let address = |high: u64, low: u64| Addr(u128::from(high) << 64 | u128::from(low));
-    (address(key.addresses, key.rest), address(high, low))
+    (address(key.rest, key.addresses), address(high, low))
 }
 
 /// Number of slots, as a power of two, whose lines for the replies of IPv6 are allocated together. The table gives the
@@ -45,13 +47,48 @@ fn unpack(entry: &FlowEntry) -> (Addr, Addr) {
 pub(super) const BLOCK_BITS: u32 = 8;
 const BLOCK: usize = 1 << BLOCK_BITS;
 
-fn reply_line_mut(replies: &mut Replies, slot: u32) -> Option<&mut Line> {
-    let block = replies.get_mut((slot >> BLOCK_BITS) as usize)?.as_mut()?;
-    block.get_mut(slot as usize % BLOCK)
+/// The reply directions of IPv6 connections, in the order in which their blocks of slots were first used for IPv6. So
+/// they lie on few pages, and memory is used only for those blocks.
+#[derive(Debug, Default)]
+struct Replies {
+    lines: Vec<Line>,
+    /// By block of slots, the number of its lines' block plus one; 0 for none.
+    blocks: Vec<u32>,
 }
 
-/// The reply directions of IPv6 connections, by block of slots.
-type Replies = Vec<Option<Box<[Line; BLOCK]>>>;
+impl Replies {
+    fn reserve(&mut self, slots: usize) {
+        self.lines.reserve_exact(slots.saturating_sub(self.lines.len()));
+        self.blocks.resize(slots.div_ceil(BLOCK), 0);
+    }
+
+    #[inline]
+    fn place(&self, slot: u32) -> Option<usize> {
+        let block = self.blocks.get((slot >> BLOCK_BITS) as usize)?.checked_sub(1)?;
+        Some((block as usize) << BLOCK_BITS | slot as usize % BLOCK)
+    }
+
+    #[inline]
+    fn get(&self, slot: u32) -> Option<&Line> {
+        self.lines.get(self.place(slot)?)
+    }
+
+    #[inline]
+    fn get_mut(&mut self, slot: u32) -> Option<&mut Line> {
+        let place = self.place(slot)?;
+        self.lines.get_mut(place)
+    }
+
+    /// The line of a slot, whose block is added if there is none yet.
+    fn line(&mut self, slot: u32) -> Option<&mut Line> {
+        let block = self.blocks.get_mut((slot >> BLOCK_BITS) as usize)?;
+        if *block == 0 {
+            *block = (self.lines.len() >> BLOCK_BITS) as u32 + 1;
+            self.lines.resize(self.lines.len() + BLOCK, Line::default());
+        }
+        self.get_mut(slot)
+    }
+}
 
 /// The flow entries by connection slot.
 #[derive(Debug, Default)]
@@ -65,6 +102,7 @@ impl Entries {
     /// Reserves memory for so many slots.
     pub fn reserve(&mut self, slots: usize) {
         self.lines.reserve_exact(slots.saturating_sub(self.lines.len()));
+        self.replies.reserve(slots);
     }
 
     /// Adds slots with empty entries.
@@ -72,18 +110,12 @@ impl Entries {
         self.lines.resize(self.lines.len() + count, Line::default());
     }
 
-    #[inline]
-    fn reply_line(&self, slot: u32) -> Option<&Line> {
-        let block = self.replies.get((slot >> BLOCK_BITS) as usize)?.as_ref()?;
-        block.get(slot as usize % BLOCK)
-    }
-
     /// The line of an entry, and its place in the line.
     #[inline]
     fn line(&self, index: EntryIndex) -> Option<(&Line, usize)> {
         let line = self.lines.get((index >> 1) as usize)?;
         if line.0[0].key().is_v6() && index & 1 != 0 {
-            return self.reply_line(index >> 1).map(|line| (line, 0));
+            return self.replies.get(index >> 1).map(|line| (line, 0));
         }
         Some((line, (index & 1) as usize))
     }
@@ -103,7 +135,7 @@ impl Entries {
             return Some((original, reply.key()));
         }
         if original.key().is_v6() {
-            let Line([entry, addresses]) = reply_line_mut(&mut self.replies, index >> 1)?;
+            let Line([entry, addresses]) = self.replies.get_mut(index >> 1)?;
             return Some((entry, addresses.key()));
         }
         Some((reply, original.key()))
@@ -114,7 +146,7 @@ impl Entries {
     pub fn get_mut(&mut self, index: EntryIndex) -> Option<&mut FlowEntry> {
         let line = self.lines.get_mut((index >> 1) as usize)?;
         if line.0[0].key().is_v6() && index & 1 != 0 {
-            return reply_line_mut(&mut self.replies, index >> 1)?.0.first_mut();
+            return self.replies.get_mut(index >> 1)?.0.first_mut();
         }
         line.0.get_mut((index & 1) as usize)
     }
@@ -133,10 +165,11 @@ impl Entries {
     fn is_v6(&self, index: EntryIndex, key: &FlowKey, tuple: &Tuple) -> bool {
         let line = match index & 1 {
             0 => self.lines.get((index >> 1) as usize),
-            _ => self.reply_line(index >> 1),
+            _ => self.replies.get(index >> 1),
         };
         line.is_some_and(|Line([entry, addresses])| {
-            entry.is(key) && unpack(addresses) == (tuple.src, tuple.dst)
+            let (src, dst) = unpack(addresses);
+            entry.is_v6(key) & ((src.0 ^ tuple.src.0) | (dst.0 ^ tuple.dst.0) == 0)
         })
     }
 
@@ -145,7 +178,7 @@ impl Entries {
     pub fn prefetch(&self, index: EntryIndex, key: &FlowKey) {
         let line = match index & 1 != 0 && key.is_v6() {
             false => self.lines.get((index >> 1) as usize),
-            true => self.reply_line(index >> 1),
+            true => self.replies.get(index >> 1),
         };
         if let Some(line) = line {
             tollway_prefetch::fetch(line);
@@ -187,7 +220,7 @@ impl Entries {
     fn tuple_v6(&self, original: &Line, slot: u32, direction: Direction) -> Tuple {
         let line = match direction {
             Direction::Original => Some(original),
-            Direction::Reply => self.reply_line(slot),
+            Direction::Reply => self.replies.get(slot),
         };
         let Some(Line([entry, addresses])) = line else { return Tuple::default() };
         let (src, dst) = unpack(addresses);
@@ -213,16 +246,7 @@ impl Entries {
     fn set_v6(&mut self, slot: u32, direction: Direction, key: FlowKey, tuple: &Tuple) {
         let line = match direction {
             Direction::Original => self.lines.get_mut(slot as usize),
-            Direction::Reply => {
-                let place = (slot >> BLOCK_BITS) as usize;
-                if self.replies.len() <= place {
-                    self.replies.resize_with(place + 1, || None);
-                }
-                if let Some(block) = self.replies.get_mut(place) {
-                    block.get_or_insert_with(|| Box::new([Line::default(); BLOCK]));
-                }
-                reply_line_mut(&mut self.replies, slot)
-            }
+            Direction::Reply => self.replies.line(slot),
         };
         if let Some(line) = line {
             *line = Line([FlowEntry::new(key), pack(tuple.src, tuple.dst)]);
@@ -234,15 +258,14 @@ impl Entries {
         let Some(line) = self.lines.get_mut(slot as usize) else { return };
         let v6 = line.0[0].key().is_v6();
         *line = Line::default();
-        if v6 && let Some(line) = reply_line_mut(&mut self.replies, slot) {
+        if v6 && let Some(line) = self.replies.get_mut(slot) {
             *line = Line::default();
         }
     }
 
     /// Removes the cached actions of all entries.
     pub fn forget_actions(&mut self) {
-        let replies = self.replies.iter_mut().flatten().flat_map(|block| block.iter_mut());
-        for Line([first, second]) in self.lines.iter_mut().chain(replies) {
+        for Line([first, second]) in self.lines.iter_mut().chain(&mut self.replies.lines) {
             first.cached = CachedAction::default();
             if !first.key().is_v6() {
                 second.cached = CachedAction::default();

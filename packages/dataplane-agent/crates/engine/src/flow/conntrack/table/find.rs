@@ -16,7 +16,13 @@ impl ConnectionTable {
     /// The hash of a tuple whose key is known.
     #[inline]
     pub fn hash_of(&self, key: &FlowKey, tuple: &Tuple) -> u32 {
-        if key.is_v4() { self.hash_v4(key) } else { key.hash_v6(tuple.src, tuple.dst, self.seed) }
+        if key.is_v4() { self.hash_v4(key) } else { self.hash_v6(key, tuple) }
+    }
+
+    /// The hash of an IPv6 tuple whose key is known.
+    #[inline]
+    pub fn hash_v6(&self, key: &FlowKey, tuple: &Tuple) -> u32 {
+        key.hash_v6(tuple.src, tuple.dst, self.seed)
     }
 
     /// The hash of an IPv4 tuple by its key.

@@ -1,10 +1,11 @@
 //! Parses IPv6 packets: the fixed header, the extension headers, and the front of the transport header.
 
 use tollway_wire::extension::{Refusal, walk};
-use tollway_wire::{ethernet, field, icmpv6, ipv4, ipv6};
+use tollway_wire::{ethernet, field, icmpv6, ipv4, ipv6, tcp, udp};
 
 use super::parse_transport;
 use crate::packet::frame::Frame;
+use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple, icmpv6_kind};
 use crate::packet::verdict::DropReason;
 use crate::packet::{Meta, Origin, Packet, flag};
@@ -80,72 +81,73 @@ pub(super) fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Re
     Ok(())
 }
 
-/// Parses a plain packet: to the router's link-layer address, between addresses of global or site scope, without extension
-/// headers, and not of ICMP. The result is that of [`parse`]. Returns `false` for any other packet, which [`parse`] has to
-/// read anew.
+/// Bytes of a frame with a fixed IPv6 header and a UDP header.
+const PLAIN: usize = L4 + udp::HEADER;
+/// Offset of the transport header behind a fixed IPv6 header.
+const L4: usize = ethernet::HEADER + ipv6::HEADER;
+
+/// Parses a plain packet, with its key: valid TCP or UDP to the router's link-layer address, between addresses of global
+/// or site scope, without extension headers. The result is that of [`parse`]. Returns `false` for any other packet, and
+/// changes nothing.
+// Not inlined, so that it takes no registers from packets of IPv4.
 #[inline(never)]
 pub(super) fn parse_plain<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> bool {
-    const PARSED: u32 = flag::HANDED_OVER | flag::RECIRCULATED;
     let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
-    let Some(port) = snapshot.port(meta.in_port) else { return false };
     let (len, head) = (frame.len(), frame.head());
     let Some(fixed): Option<&[u8; PLAIN]> = head.first_chunk() else { return false };
-    let total = ipv6::HEADER + usize::from(field::get16(fixed, 18));
+    if field::get16(fixed, ethernet::ADDRESSES) != ethernet::IPV6 {
+        return false;
+    }
+    let Some(port) = snapshot.port(meta.in_port) else { return false };
+    let end = L4 + usize::from(field::get16(fixed, 18));
     let (protocol, hop_limit) = (fixed[20], fixed[21]);
     let (src, dst) = (field::get128(fixed, 22), field::get128(fixed, 38));
+    let (tcp, udp) = (protocol == ipv4::TCP, protocol == ipv4::UDP);
+    let least = if tcp { tcp::HEADER } else { udp::HEADER };
+    let data_offset = field::get8(head, L4 + tcp::offset::DATA_OFFSET);
+    let l4_len = if tcp { usize::from(data_offset >> 4) * 4 } else { udp::HEADER };
+    let claimed = usize::from(field::get16(fixed, L4 + 4));
     let other = (meta.origin != Origin::Port)
-        | meta.is(PARSED)
         | !port.enabled
+        | !port.ipv6
         | (field::mac(fixed, 0) != port.mac)
-        | (field::get16(fixed, 12) != ethernet::IPV6)
         | (fixed[14] >> 4 != 6)
-        | (total + ethernet::HEADER > len)
+        | (end > len)
+        | (L4 + l4_len > end.min(head.len()))
         | (hop_limit <= 1)
         | !is_plain(src)
         | !is_plain(dst)
-        | !is_plain_protocol(protocol);
-    if other || snapshot.interface(port.interface).is_none_or(|interface| interface.ipv6.is_none()) {
+        | !(tcp | udp)
+        | (l4_len < least)
+        | (udp & ((claimed < least) | (L4 + claimed > end)));
+    if other {
+        return false;
+    }
+    let (src_port, dst_port) = (field::get16(fixed, L4), field::get16(fixed, L4 + 2));
+    let flags = if tcp { field::get8(head, L4 + tcp::offset::FLAGS) } else { 0 };
+    if len > end && !frame.resize(end) {
         return false;
     }
     meta.in_interface = port.interface;
-    meta.tuple = Tuple { src: Addr(src), dst: Addr(dst), protocol, zone: port.zone, ..Tuple::default() };
-    (meta.ttl, meta.l3, meta.l4) = (hop_limit, ethernet::HEADER as u16, PLAIN as u16);
-    meta.l3_len = total as u32;
-    let payload = total - ipv6::HEADER;
-    if matches!(protocol, ipv4::TCP | ipv4::UDP) {
-        let l4 = head.get(PLAIN..head.len().min(total + ethernet::HEADER)).unwrap_or_default();
-        if parse_transport(meta, l4, payload).is_err() {
-            return false;
-        }
-    } else {
-        meta.flags |= flag::L4_HEADER;
+    meta.flags |= flag::DONT_FRAGMENT | flag::IPV6 | flag::L4_HEADER;
+    let zone = port.zone;
+    meta.key = FlowKey::of_v6(src_port, dst_port, protocol, zone);
+    meta.tuple = Tuple { src: Addr(src), dst: Addr(dst), src_port, dst_port, protocol, icmp: 0, zone };
+    (meta.ttl, meta.tcp_flags_or_icmp_type) = (hop_limit, flags);
+    (meta.l3, meta.l4) = (ethernet::HEADER as u16, L4 as u16);
+    (meta.l3_len, meta.l4_len) = ((end - ethernet::HEADER) as u32, l4_len as u16);
+    meta.segments = vnet.segments(end - L4 - l4_len);
+    if flags & tcp::flag::SYN != 0 {
+        // A packet that opens a connection changes state that the fast path does not update.
+        meta.flags |= flag::SLOW;
     }
-    meta.flags |= flag::DONT_FRAGMENT | flag::IPV6;
-    meta.segments = vnet.segments(payload.saturating_sub(usize::from(meta.l4_len)));
-    len == total + ethernet::HEADER || frame.resize(total + ethernet::HEADER)
+    true
 }
-
-/// Bytes of a frame up to the end of the fixed header.
-const PLAIN: usize = ethernet::HEADER + ipv6::HEADER;
 
 /// A unicast address that is not of a link, outside ::/32, where the special addresses are.
 #[inline]
 const fn is_plain(address: u128) -> bool {
     (address >> 96 != 0) & (address >> 120 != 0xff) & !ipv6::is_link_local(address)
-}
-
-/// Neither an extension header nor ICMP.
-#[inline]
-const fn is_plain_protocol(protocol: u8) -> bool {
-    !matches!(
-        protocol,
-        ipv6::HOP_BY_HOP
-            | ipv6::ROUTING
-            | ipv6::FRAGMENT
-            | ipv6::DESTINATION_OPTIONS
-            | ipv6::ICMPV6
-            | ipv4::ICMP
-    )
 }
 
 /// Whether the interface that a packet comes from has IPv6. The router's own packets are made where it is so.
