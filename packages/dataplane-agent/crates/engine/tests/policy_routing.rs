@@ -692,3 +692,97 @@ fn many_tables_that_are_not_used_cost_no_memory() {
     let snapshot = Snapshot::build(&config.config, &port_facts(5), 1, 1).expect("a possible configuration");
     assert_eq!(snapshot.tables().iter().map(|(number, _)| number).collect::<Vec<_>>(), [1, 2]);
 }
+
+#[test]
+fn the_reverse_path_may_be_that_of_the_packets_mark() {
+    for workers in [1, 3] {
+        let by = |port: u32| vec![Matcher::InInterface { interfaces: vec![port], negate: false }];
+        let config = base()
+            .mangle("prerouting", mark(by(4), 1))
+            .mangle("prerouting", mark(by(1), 2))
+            .routing_rule(RoutingRule { destination: network("10.1.0.0/24"), ..routing_rule(lookup(0)) })
+            .with(|config| config.settings.rp_filter = RpFilter::Strict);
+        let mut router = start(config, workers);
+        let answer = PacketBuilder::ipv4("203.0.113.9", "10.1.0.2").udp(53, 4_000);
+        // The mark of port 3 names the table whose way to the sender is by port 3; that of main is by port 2.
+        assert_eq!(way(&router.send(3, &answer)), Some(To::Port(0)));
+        let other = PacketBuilder::ipv4("203.0.113.10", "10.1.0.2").udp(53, 4_000);
+        assert_eq!(way(&router.send(2, &other)), Some(To::Port(0)));
+        let third = PacketBuilder::ipv4("203.0.113.11", "10.1.0.2").udp(53, 4_000);
+        assert_eq!(way(&router.send(4, &third)), None, "neither the main table nor a mark");
+        // The table of a host's mark has the way of an uplink alone; the host is found by the main table.
+        assert_eq!(way(&router.send(0, &udp(2, "198.51.100.9", 0))), TWO);
+        let spoofed = PacketBuilder::ipv4("203.0.113.9", "198.51.100.9").udp(7, 7);
+        assert_eq!(way(&router.send(0, &spoofed)), None);
+    }
+}
+
+#[test]
+fn a_rule_that_refuses_the_way_back_is_no_reverse_path() {
+    let back = RoutingRule { destination: network("203.0.113.0/24"), ..routing_rule(RoutingAction::Drop) };
+    for filter in [RpFilter::Strict, RpFilter::Loose] {
+        let config = base().routing_rule(back.clone()).with(|config| config.settings.rp_filter = filter);
+        let mut router = start(config, 1);
+        router.moved();
+        let answer = PacketBuilder::ipv4("203.0.113.9", "10.1.0.2").udp(53, 4_000);
+        assert_eq!(way(&router.send(2, &answer)), None);
+        assert_eq!(router.moved()[&Counter::Drop(DropReason::ReversePath)], 1);
+    }
+}
+
+#[test]
+fn no_packet_is_lost_as_a_mark_moves_masqueraded_connections() {
+    for (workers, marked) in [(1, false), (3, false), (1, true), (3, true)] {
+        let uplinks = || vec![Matcher::OutInterface { interfaces: vec![3, 4, 5], negate: false }];
+        let masquerade = || (uplinks(), rule().masquerade().1, None);
+        let by = |table| mark(vec![Matcher::InInterface { interfaces: vec![1], negate: false }], table);
+        let config = base()
+            .nat("srcnat", masquerade())
+            .ipv6_nat("srcnat", masquerade())
+            .mangle("prerouting", by(1))
+            .ipv6_mangle("prerouting", by(1));
+        let mut router = start(config, workers);
+        let all = |router: &mut Router, expected: Option<To>, net: u8| {
+            for flow in 0..20 {
+                for round in 0..3 {
+                    let mut out = router.send(0, &udp(2, "203.0.113.9", flow));
+                    out.extend(router.advance_ms(1));
+                    let sent = out.iter().find(|output| !output.own && output.arp().is_none());
+                    let sent = sent.unwrap_or_else(|| panic!("flow {flow}, round {round}: lost"));
+                    assert_eq!(Some(sent.to), expected);
+                    assert_eq!(sent.packet().src.to_string(), format!("10.{net}.0.1"));
+                    let mut out = router.send6(0, &udp6(2, "2001:db8:ffff::9", flow));
+                    out.extend(router.advance_ms(1));
+                    let sent = out.iter().find(|output| !output.own && output.arp().is_none());
+                    let sent = sent.unwrap_or_else(|| panic!("IPv6, flow {flow}, round {round}: lost"));
+                    assert_eq!(Some(sent.to), expected);
+                    assert_eq!(sent.ipv6().src.to_string(), format!("2001:db8:{net}::1"));
+                }
+            }
+        };
+        all(&mut router, ONE, 4);
+        // A rule gives another mark, or the table of the mark another gateway.
+        router.reconfigure(|config| match marked {
+            true => {
+                let to = |config: &mut Vec<tollway_config::dataplane::Chain>| {
+                    for rule in config.iter_mut().flat_map(|chain| &mut chain.rules) {
+                        rule.action = Action::MarkRouting { mark: table_mark(2), passthrough: true };
+                    }
+                };
+                to(&mut config.mangle);
+                to(&mut config.ipv6_mangle);
+            }
+            false => config.routes.iter_mut().filter(|route| route.options.table == 1).for_each(|route| {
+                let gateway = if route.destination.is_ipv4() { "10.5.0.2" } else { "2001:db8:5::2" };
+                let address = gateway.parse().expect("an address");
+                route.target = RouteTarget::Gateway { address, interface: None };
+            }),
+        });
+        router.moved();
+        all(&mut router, TWO, 5);
+        assert_eq!(router.moved().get(&Counter::Drop(DropReason::ConnectionGone)), None);
+        // Each flow has one connection, with the address of its uplink.
+        let flows = router.connections().iter().filter(|each| each.endpoints[1].1 == 53).count();
+        assert_eq!(flows, 40);
+    }
+}

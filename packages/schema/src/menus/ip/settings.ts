@@ -87,7 +87,7 @@ export const ipSettings = defineMenu({
     'rp-filter': {
       kind: oneOfWithYesNo(['no', 'strict', 'loose']),
       label: 'RP Filter',
-      help: 'Drop packets whose source has no route back (loose) or none by the same interface (strict).',
+      help: 'Drop packets whose source has no route back (loose) or none by the same interface (strict), by rules, VRF and mark.',
       tab: 'General',
       default: 'no',
       dataplane: true,

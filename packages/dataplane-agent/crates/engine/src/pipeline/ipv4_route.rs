@@ -5,6 +5,7 @@ use tollway_config::dataplane::RpFilter;
 use crate::ids::NO_INTERFACE;
 use crate::ip::fib::Lookup;
 use crate::ip::is_group;
+use crate::ip::routing_policy::RoutingQuery;
 use crate::packet::verdict::DropReason;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
@@ -103,9 +104,17 @@ fn check_source(snapshot: &Snapshot, meta: &Meta, src: u32) -> Result<(), Refusa
         RpFilter::Strict => Some(meta.in_interface),
         RpFilter::Loose => None,
     };
-    let leaves = match (snapshot.policy(), meta.tuple.dst.as_v4()) {
-        (Some(tables), Some(dst)) => tables.leaves_by(zone, dst, src, by),
-        _ => snapshot.leaves_by(zone, src, by),
+    // The way back goes by the tables of packets from the destination to the source, which come in by no interface
+    // (fib_validate_source). It may also be that of the packet's own mark, as with Linux's src_valid_mark; a host whose mark
+    // names a table of uplinks alone passes by the table without marks.
+    let query = |mark| RoutingQuery {
+        zone,
+        source: meta.tuple.dst.as_v4().unwrap_or_default(),
+        destination: src,
+        mark,
+        interface: NO_INTERFACE,
     };
-    if leaves { Ok(()) } else { Err((DropReason::ReversePath, None)) }
+    let leaves = |mark| snapshot.leaves_by(&query(mark), by);
+    let mark = meta.routing_mark;
+    if leaves(0) || mark != 0 && leaves(mark) { Ok(()) } else { Err((DropReason::ReversePath, None)) }
 }

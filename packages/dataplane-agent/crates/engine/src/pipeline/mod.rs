@@ -39,6 +39,7 @@ pub(crate) mod discovery;
 pub(crate) mod icmp;
 
 pub(crate) mod gateway_probe;
+pub(crate) mod masqueraded;
 pub(crate) mod redirect;
 
 // Forwarding by the route alone, which finds senders that are to be redirected.
@@ -191,7 +192,7 @@ stages! {
     ManglePre mangle_pre SlowPath Firewall "Evaluates the rules of mangle's chain prerouting."
         [];
     DstNat dst_nat SlowPath Networking "Translates the destination; the rules are evaluated for a connection's first packet."
-        [IcmpRedirect NatExhausted NatNoAddress];
+        [IcmpRedirect NatExhausted NatNoAddress ConnectionTableFull];
     Route route SlowPath Networking "Chooses the routing table; decides between the router itself, an interface and a next hop, or nothing."
         [BadIpOptions SourceRouteFailed MartianSource DirectedBroadcast NotForUs ForwardingOff Blackhole
          UnreachableRoute ProhibitRoute NoRoute RoutingRule OutInterfaceDown ReversePath BeyondScope];

@@ -5,7 +5,7 @@
 use tollway_wire::icmp;
 
 use crate::firewall::rules::{Position, Rule, RuleVerdict, TableKind};
-use crate::flow::conntrack::Status;
+use crate::flow::conntrack::{HotState, Status};
 use crate::flow::nat::{BindContext, Manip, NatTarget, SourceBinding, bind_destination, bind_source};
 use crate::ids::{ConnRef, Direction, QueueRef};
 use crate::packet::frame::{Frame, FrameSource, VnetState};
@@ -16,7 +16,7 @@ use crate::pipeline::handover::{FlowHandover, FlowHandovers};
 use crate::pipeline::rules::{add_to_lists, view};
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
-use crate::pipeline::{flow_handover, log};
+use crate::pipeline::{flow_handover, log, masqueraded};
 use crate::snapshot::{Interface, Snapshot};
 
 /// Runs the source (`SOURCE`) or the destination stage. `SOURCE` is a const parameter, so that each stage is compiled
@@ -28,6 +28,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
     }
     let handovers_in = std::mem::take(&mut pass.batch.flow_handovers_in);
     let mut handovers_out = std::mem::take(&mut pass.batch.flow_handovers_out);
+    let marks_route = !SOURCE && masqueraded::routed_by_marks(pass.snapshot);
     let entered = each_slow(pass, |snapshot, state, packet| {
         let manip = const { if SOURCE { Manip::Source } else { Manip::Destination } };
         let flow = match packet.meta.verdict {
@@ -39,9 +40,21 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
             Verdict::Continue => None,
             _ => return StageOutcome::Skip,
         };
-        let Some(reference) = packet.meta.conn.filter(|_| !packet.meta.is(flag::ROUTER_REPLY)) else {
+        let connection = |meta: &Meta| meta.conn.filter(|_| !meta.is(flag::ROUTER_REPLY));
+        let Some(mut reference) = connection(&packet.meta) else {
             return StageOutcome::Skip;
         };
+        let translated = |hot: &HotState| hot.status.srcnat() && hot.status.confirmed();
+        if marks_route
+            && !packet.meta.is(flag::ICMP_ERROR)
+            && state.table.hot(reference).is_some_and(translated)
+        {
+            masqueraded::open_anew_if_elsewhere(snapshot, state, packet, reference);
+            let Some(now) = connection(&packet.meta) else {
+                return StageOutcome::Drop(DropReason::ConnectionTableFull);
+            };
+            reference = now;
+        }
         let Some(hot) = state.table.hot(reference) else {
             // The connection is gone since `track`: it was evicted for another connection of this batch.
             return if manip == Manip::Source {

@@ -3,10 +3,12 @@
 
 use tollway_wire::{icmp, ipv4};
 
+use crate::ids::NO_INTERFACE;
 use crate::ip::fib::Lookup;
 use crate::ip::learned_gateways::Gateway;
 use crate::ip::neighbor::Adjacency;
 use crate::ip::options::source_route;
+use crate::ip::routing_policy::RoutingQuery;
 use crate::ip::{is_group, mask};
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::verdict::Verdict;
@@ -127,7 +129,14 @@ pub(crate) fn learn<F: Frame>(snapshot: &Snapshot, state: &WorkerState<F>, packe
     }
     let (sender, new, destination) = (ip.src_addr(), message.parameter(), quoted.dst_addr());
     let home = snapshot.home(meta.tuple.zone);
-    let Lookup::Via { interface, gateway } = home.lookup(destination) else { return false };
+    let query = RoutingQuery {
+        zone: meta.tuple.zone,
+        source: quoted.src_addr(),
+        destination,
+        mark: 0,
+        interface: NO_INTERFACE,
+    };
+    let Lookup::Via { interface, gateway } = snapshot.lookup_by_rules(&query) else { return false };
     let Some(out) = snapshot.interface(interface).filter(|_| interface == meta.in_interface) else {
         return false;
     };

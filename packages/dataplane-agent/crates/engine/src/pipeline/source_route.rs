@@ -5,6 +5,7 @@ use tollway_wire::ipv4::option::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
 
 use crate::ip::fib::Lookup;
 use crate::ip::options::{follow_source_route, source_route};
+use crate::ip::routing_policy::RoutingQuery;
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::DropReason;
@@ -35,7 +36,9 @@ pub(crate) fn follow<F: Frame>(
     }
     let Some(route) = source_route(l3) else { return Ok(()) };
     let zone = meta.tuple.zone;
-    let leaves_by = |next: u32| match snapshot.lookup(zone, next) {
+    let (source, interface) = (meta.tuple.src.as_v4().unwrap_or_default(), meta.in_interface);
+    let query = |destination| RoutingQuery { zone, source, destination, mark: 0, interface };
+    let leaves_by = |next: u32| match snapshot.lookup_by_rules(&query(next)) {
         Lookup::Connected { interface } => snapshot.interface(interface)?.address_for(next),
         Lookup::Via { interface, gateway } => snapshot.interface(interface)?.address_for(gateway),
         Lookup::Local { .. } => Some(next),

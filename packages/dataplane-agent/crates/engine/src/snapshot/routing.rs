@@ -7,7 +7,7 @@ use tollway_config::dataplane::{RowId, TableNumber};
 use super::Snapshot;
 use crate::flow::change_counters::Stamp;
 use crate::ids::{InterfaceIndex, NO_INTERFACE};
-use crate::ip::fib::{Address, Table, Tables};
+use crate::ip::fib::{Address, RouteLookup, Table, Tables};
 use crate::ip::routing_policy::{Decision, RoutingPolicy, RoutingQuery, RoutingTables};
 use crate::packet::tuple::Zone;
 
@@ -105,15 +105,11 @@ impl<'a, A: Address> FamilyTables<'a, A> {
         self.tables.others.get(number).map_or(self.tables.main, |table| table)
     }
 
-    /// Whether packets of a zone from `source` to `destination`, another station, may leave by an interface, or by any.
-    pub fn leaves_by(
-        &self,
-        zone: Zone,
-        source: A,
-        destination: A,
-        interface: Option<InterfaceIndex>,
-    ) -> bool {
-        self.table_of(zone, source, destination).leaves_by(destination, interface)
+    /// Whether packets to another station may leave by an interface, or by any. No rule that refuses them lets them leave.
+    pub fn leaves_by(&self, query: &RoutingQuery<A>, interface: Option<InterfaceIndex>) -> bool {
+        let decision = self.decide(query, || 0);
+        let table = self.tables.others.get(decision.table).map_or(self.tables.main, |table| table);
+        decision.lookup != RouteLookup::NoRoute && table.leaves_by(query.destination, interface)
     }
 
     /// Source address for packets of the router from a zone to a destination.

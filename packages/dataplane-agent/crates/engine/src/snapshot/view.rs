@@ -18,6 +18,7 @@ use crate::ip::fragments::FragmentLimits;
 use crate::ip::gateway_checks::GatewayChecks;
 use crate::ip::multipath::flow_hash;
 use crate::ip::router_advertisements::AdvertisingInterface;
+use crate::ip::routing_policy::RoutingQuery;
 use crate::packet::family::Family;
 use crate::packet::tuple::{Addr, Tuple, Zone};
 use crate::packet::{Hook, Meta, flag};
@@ -289,9 +290,20 @@ impl Snapshot {
         address == u32::MAX || matches!(self.home(zone).lookup(address), Lookup::Broadcast { .. })
     }
 
-    /// Whether packets from a zone to an address of another station may leave by an interface, or by any if none is given.
-    pub(crate) fn leaves_by(&self, zone: Zone, address: u32, interface: Option<u16>) -> bool {
-        self.home(zone).leaves_by(address, interface)
+    /// Whether packets to an address of another station may leave by an interface, or by any if none is given.
+    pub(crate) fn leaves_by(&self, query: &RoutingQuery<u32>, interface: Option<u16>) -> bool {
+        match self.policy() {
+            None => self.fib.leaves_by(query.destination, interface),
+            Some(tables) => tables.leaves_by(query, interface),
+        }
+    }
+
+    /// Where packets from a zone to an address of another station go that have no mark.
+    pub(crate) fn lookup_by_rules(&self, query: &RoutingQuery<u32>) -> Lookup {
+        match self.policy() {
+            None => self.fib.lookup(query.destination),
+            Some(tables) => tables.decide(query, || 0).lookup,
+        }
     }
 
     /// Source address for packets of the router from a zone to a destination.

@@ -6,6 +6,7 @@ use tollway_wire::{arp, ethernet};
 use crate::ip::is_group;
 use crate::ip::neighbor::LearnedFrom;
 use crate::ip::neighbor::arp::build;
+use crate::ip::routing_policy::RoutingQuery;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::{DropReason, Verdict};
@@ -122,7 +123,14 @@ fn proxies(snapshot: &Snapshot, interface: &Interface, in_interface: u16, packet
         return false;
     }
     // A proxy ARP answer from a router that does not forward would cut the target off.
-    let leaves_by = |by| snapshot.settings.ip_forward && snapshot.leaves_by(interface.zone, target, by);
+    let query = RoutingQuery {
+        zone: interface.zone,
+        source: packet.sender_addr,
+        destination: target,
+        mark: 0,
+        interface: in_interface,
+    };
+    let leaves_by = |by| snapshot.settings.ip_forward && snapshot.leaves_by(&query, by);
     let back = || leaves_by(Some(in_interface));
     match interface.arp {
         // The router's own addresses on other interfaces count as reachable through it.

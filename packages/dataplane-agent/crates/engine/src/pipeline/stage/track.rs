@@ -1,22 +1,20 @@
 //! Connection tracking: finds the connection of a packet, and the connection state that rules see.
 
-use tollway_config::dataplane::{ConnectionState, RowId};
+use tollway_config::dataplane::ConnectionState;
 use tollway_wire::{icmpv6, ipv4, ipv6};
 
 use crate::flow::conntrack::tcp::Order;
 use crate::flow::conntrack::{Flow, InvalidReason, Tracked, Transport};
 use crate::flow::nat::icmp_error::embedded_tuple;
-use crate::ids::{Direction, InterfaceIndex, NO_ENTRY};
-use crate::ip::fib::{Lookup, Lookup6};
-use crate::ip::is_group;
-use crate::ip::routing_policy::RoutingQuery;
+use crate::ids::{Direction, NO_ENTRY};
 use crate::packet::frame::{Frame, FrameSource};
-use crate::packet::tuple::{Tuple, icmp_kind, icmpv6_kind};
+use crate::packet::tuple::{icmp_kind, icmpv6_kind};
 use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::flow_handover;
 use crate::pipeline::fragment_header::fragment_of;
 use crate::pipeline::gateway_probe::is_answer;
+use crate::pipeline::masqueraded::end_if_elsewhere;
 use crate::pipeline::out_of_order::note_order;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
@@ -156,70 +154,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     }
     let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
     if meta.entry != NO_ENTRY && transport.may_open_anew() {
-        replace_masqueraded(snapshot, state, &flow, meta.in_interface);
+        end_if_elsewhere(snapshot, state, &flow, meta.in_interface);
     }
     Some(state.table.track_flow(&flow, &transport, state.now, &snapshot.timeouts))
-}
-
-/// Ends the masqueraded connection of a packet that now leaves by another interface, as replies to its translated
-/// address would not come back. The packet becomes the first of a new connection with another address; Linux drops it
-/// (nf_nat_oif_changed).
-// Not inlined, as few packets on the slow path need it.
-#[inline(never)]
-fn replace_masqueraded<F>(
-    snapshot: &Snapshot,
-    state: &mut WorkerState<F>,
-    flow: &Flow<'_>,
-    interface: InterfaceIndex,
-) {
-    state.table.replace_masqueraded(flow, |row, routed| leaves_by_another(snapshot, row, routed, interface));
-}
-
-/// Whether packets that come in by `interface` and are routed by a tuple leave by an interface other than that of `row`. It
-/// is not known where marks decide, which no rule has set yet: then source NAT finds it.
-fn leaves_by_another(snapshot: &Snapshot, row: RowId, routed: &Tuple, interface: InterfaceIndex) -> bool {
-    let dst = routed.dst.0;
-    let egress = match routed.dst.as_v4() {
-        Some(v4) if is_group(v4) => None,
-        Some(v4) => match lookup(snapshot, v4, routed, interface) {
-            Lookup::Connected { interface } | Lookup::Via { interface, .. } => Some(interface),
-            Lookup::Local { .. } | Lookup::Broadcast { .. } | Lookup::Discard(_) | Lookup::NoRoute => None,
-        },
-        None if ipv6::is_multicast(dst) || ipv6::is_link_local(dst) => None,
-        None => match lookup_ipv6(snapshot, dst, routed, interface) {
-            Lookup6::Connected { interface } | Lookup6::Via { interface, .. } => Some(interface),
-            Lookup6::Local { .. } | Lookup6::Broadcast { .. } | Lookup6::Discard(_) | Lookup6::NoRoute => {
-                None
-            }
-        },
-    };
-    let out = egress.and_then(|interface| snapshot.interface(interface));
-    out.is_some_and(|out| out.row != row && out.up)
-}
-
-/// The route of packets by a tuple; none where marks decide.
-fn lookup(snapshot: &Snapshot, destination: u32, routed: &Tuple, interface: InterfaceIndex) -> Lookup {
-    match snapshot.policy() {
-        None => snapshot.lookup_for(destination, routed),
-        Some(tables) if tables.has_marks() => Lookup::NoRoute,
-        Some(tables) => {
-            let source = routed.src.as_v4().unwrap_or_default();
-            let query = RoutingQuery { zone: routed.zone, source, destination, mark: 0, interface };
-            tables.decide(&query, || u64::from(snapshot.flow_hash(routed))).lookup
-        }
-    }
-}
-
-/// [`lookup`] for IPv6.
-fn lookup_ipv6(snapshot: &Snapshot, destination: u128, routed: &Tuple, interface: InterfaceIndex) -> Lookup6 {
-    let flow = || u64::from(snapshot.ipv6_flow_hash(routed));
-    match snapshot.policy6() {
-        None => snapshot.fib6().lookup_for(destination, flow),
-        Some(tables) if tables.has_marks() => Lookup6::NoRoute,
-        Some(tables) => {
-            let query =
-                RoutingQuery { zone: routed.zone, source: routed.src.0, destination, mark: 0, interface };
-            tables.decide(&query, flow).lookup
-        }
-    }
 }

@@ -24,6 +24,24 @@ impl ConnectionTable {
         }
     }
 
+    /// [`Self::replace_masqueraded`] of a packet whose connection is known. Returns whether the packet opens another
+    /// connection: also if an earlier packet of the batch has ended this one.
+    pub fn replace_masqueraded_of(
+        &mut self,
+        reference: ConnRef,
+        tuple: &Tuple,
+        leaves_by_other: impl FnOnce(RowId, &Tuple) -> bool,
+    ) -> bool {
+        let row = self.masquerade(reference.slot);
+        if row == 0 || !leaves_by_other(row, &self.routed(reference.slot, tuple)) {
+            return false;
+        }
+        if self.is_indexed(reference.slot, Direction::Original) {
+            self.replace(reference.slot);
+        }
+        true
+    }
+
     /// The interface row whose address a packet's connection uses, and the packet's tuple with the translated destination;
     /// `None` if the connection is not masqueraded or not confirmed, or if the packet is a reply.
     #[inline]
@@ -39,12 +57,18 @@ impl ConnectionTable {
         }
         let slot = flow.entry >> 1;
         let row = self.masquerade(slot);
-        let mut routed = *flow.tuple;
-        if status.dstnat() {
+        (row != 0).then(|| (row, self.routed(slot, flow.tuple)))
+    }
+
+    /// The tuple of a packet of the original direction of a connection with the translated destination.
+    fn routed(&self, slot: u32, tuple: &Tuple) -> Tuple {
+        let mut routed = *tuple;
+        let translated = self.hot.get(slot as usize).is_some_and(|hot| hot.status.dstnat());
+        if translated {
             let reply = self.tuple(slot, Direction::Reply);
             (routed.dst, routed.dst_port) = (reply.src, reply.src_port);
         }
-        (row != 0).then_some((row, routed))
+        routed
     }
 
     /// Removes a masqueraded connection that uses the address of another interface than that of row `out`, by which it

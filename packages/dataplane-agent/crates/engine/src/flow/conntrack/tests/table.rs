@@ -1,5 +1,7 @@
 //! Slots, tuples, eviction and what is cached.
 
+use tollway_config::protocol::CONNECTION_RECORD;
+
 use super::*;
 use crate::ids::{Direction, NO_ENTRY};
 use crate::packet::key::FlowKey;
@@ -218,7 +220,7 @@ fn cached_actions_end_with_the_version_of_the_connection() {
     harness.table.count(index ^ 1, 2, 300);
     harness.table.count_slow(conn, Direction::Reply, 1, 40);
     assert_eq!(harness.table.dump(0, 1000, harness.now, &mut bytes), None);
-    assert_eq!(bytes.len(), 160);
+    assert_eq!(bytes.len(), CONNECTION_RECORD);
     assert_eq!(bytes[8..13], [17, 4, 13, 0, 255]);
     assert_eq!(u64::from_le_bytes(bytes[152..160].try_into().unwrap()), 300);
 }
@@ -263,7 +265,7 @@ fn a_table_read_in_parts_shows_once_what_lives_all_the_while() {
     while let Some(next) = {
         let (before, place) = (bytes.len(), from);
         let next = harness.table.dump(place, 7, harness.now, &mut bytes);
-        assert!(bytes.len() - before <= 7 * 160);
+        assert!(bytes.len() - before <= 7 * CONNECTION_RECORD);
         next
     } {
         // Ends one that has been read and one that has not; others take their places.
@@ -274,8 +276,10 @@ fn a_table_read_in_parts_shows_once_what_lives_all_the_while() {
         from = next;
     }
     assert!(parts >= 14);
-    let found: Vec<u64> =
-        bytes.chunks(160).map(|record| u64::from_le_bytes(record[..8].try_into().unwrap())).collect();
+    let found: Vec<u64> = bytes
+        .chunks(CONNECTION_RECORD)
+        .map(|record| u64::from_le_bytes(record[..8].try_into().unwrap()))
+        .collect();
     for id in &ids[parts..100 - parts] {
         assert_eq!(found.iter().filter(|found| *found == id).count(), 1);
     }
