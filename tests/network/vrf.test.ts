@@ -151,6 +151,50 @@ describe('two VRFs with the same network', () => {
     for (const ping of pings) expect((await ping.ended()).stdout).toMatch(/5 received/);
   });
 
+  test('take over routes of other programs, each from its own namespace into its own table', async () => {
+    const [blue] = NAMES.map((name) => new Host(`${router.host('router').netns}-vrf-${name}`));
+    const behind = { ip: '203.0.113.0/24', ipv6: '2001:db8:77::/48' } as const;
+    const target = { ip: '203.0.113.5', ipv6: '2001:db8:77::5' } as const;
+    const gateway = { ip: CLIENT, ipv6: CLIENT6 } as const;
+    const words = { ip: ['ip'], ipv6: ['ip', '-6'] } as const;
+    for (const client of clients) {
+      client.must('ip', 'address', 'add', `${target.ip}/32`, 'dev', 'lo');
+      client.must('ip', 'address', 'add', `${target.ipv6}/128`, 'dev', 'lo');
+    }
+    for (const family of ['ip', 'ipv6'] as const) {
+      const listed = async () =>
+        (await router.rest.list(`/${family}/route`)).filter((row) => row['dst-address'] === behind[family]);
+      const route = (verb: string, ...more: string[]) =>
+        blue?.must(...words[family], 'route', verb, behind[family], 'via', gateway[family], 'proto', '186', ...more);
+      route('add');
+      await eventually(async () => (await listed()).length === 1);
+      const [row] = await listed();
+      expect(row).toMatchObject({
+        dynamic: 'true',
+        active: 'true',
+        bgp: 'true',
+        gateway: gateway[family],
+        'routing-table': 'blue',
+      });
+      expect(await router.rest.get(`/${family}/route`, row?.['.id'] ?? '')).toEqual(row);
+      // The client of blue answers, to blue alone: red's packets go to the uplink, where nobody has the address.
+      expect(blue?.ping(target[family], 2)).toBe(2);
+      const red = new Host(`${router.host('router').netns}-vrf-red`);
+      expect(red.ping(target[family], 1)).toBe(0);
+      // It stays as the configuration changes, and goes with the program's route.
+      const other = await router.rest.add(`/${family}/route`, {
+        blackhole: '',
+        'routing-table': 'blue',
+        distance: '9',
+      });
+      expect(await listed()).toEqual([row]);
+      await router.rest.remove(`/${family}/route`, other);
+      expect(blue?.ping(target[family], 1)).toBe(1);
+      route('del');
+      await eventually(async () => (await listed()).length === 0);
+    }
+  });
+
   test('have the router itself in namespaces of their own', async () => {
     const main = router.host('router');
     const namespaces = NAMES.map((name) => new Host(`${main.netns}-vrf-${name}`));

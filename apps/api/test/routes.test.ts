@@ -27,6 +27,7 @@ interface Route {
   readonly interface?: number;
   readonly row?: number;
   readonly metric?: number;
+  readonly table?: number;
 }
 
 function pack(records: Buffer, place: number, route: Route): void {
@@ -36,6 +37,7 @@ function pack(records: Buffer, place: number, route: Route): void {
   records.set([length, distance], at + 4);
   records.writeUInt16LE(flags, at + 6);
   records.writeUInt16LE(protocol, at + 8);
+  records.writeUInt16LE(route.table ?? 0, at + 10);
   records.writeUInt32LE(route.gateway ?? 0, at + 12);
   records.writeUInt32LE(route.interface ?? 0, at + 16);
   records.writeUInt32LE(route.row ?? 0, at + 20);
@@ -352,6 +354,48 @@ describe('routes', () => {
     await router.rest('PATCH', `${ROUTES}/${foreign}`, { disabled: 'yes' });
     expect(await read(foreign)).not.toHaveProperty('hint');
     for (const id of [foreign, mine]) await router.rest('DELETE', `${ROUTES}/${id}`);
+  });
+
+  it('of VRFs are in their tables, and know the addresses of their own VRF alone', async () => {
+    const vrf = (await router.rest('PUT', '/ip/vrf', { name: 'blue', interfaces: 'ether2' })).id;
+    const port2 = rowOf((await router.rest('GET', '/interface/ether2')).id);
+    const address2 = (await router.rest('PUT', '/ip/address', { address: '10.8.0.1/24', interface: 'ether2' })).id;
+    const put = async (more: Record<string, string>) =>
+      (await router.rest('PUT', ROUTES, { 'dst-address': '10.28.0.0/24', ...more })).id;
+    // Addresses of the router in the other VRF.
+    const far = await put({ gateway: '10.2.0.1', 'routing-table': 'blue' });
+    const near = await put({ gateway: '10.8.0.1', distance: '2' });
+    const mine = await put({ gateway: '10.8.0.1', 'routing-table': 'blue', distance: '3' });
+    const unused = (row: string, table: number): Route => ({
+      destination: 0x0a1c_0000,
+      flags: STATIC,
+      distance: 1,
+      protocol: 0,
+      row: rowOf(row),
+      table,
+    });
+    const learned = { destination: 0x2000_0000, gateway: GATEWAY, metric: 7 };
+    const [network, configured] = own();
+    peer.routes = packed([
+      ...(network ? [network] : []),
+      { destination: 0x0a08_0000, flags: CONNECTED | ACTIVE, interface: port2, row: rowOf(address2), table: 1 },
+      ...(configured ? [configured] : []),
+      unused(near, 0),
+      unused(far, 1),
+      { ...learned, interface: port },
+      { ...learned, interface: port2, table: 1 },
+    ]);
+    const read = async (id: string) => (await router.rest('GET', `${ROUTES}/${id}`)).item;
+    expect((await read(far)).hint).toContain('the gateway 10.2.0.1 is in none of the networks of the VRF blue that');
+    expect((await read(near)).hint).toContain('the gateway 10.8.0.1 is in none of the networks');
+    expect((await read(mine)).hint).toContain('is an address of this router');
+    const { rows } = await router.rest('GET', `${ROUTES}?dynamic=yes`);
+    const shown = rows.filter((row) => ['10.8.0.0/24', '32.0.0.0/24'].includes(row['dst-address'] ?? ''));
+    expect(shown.map((row) => row['routing-table'])).toEqual(['blue', 'main', 'blue']);
+    for (const row of shown) expect(await read(row['.id'] ?? '')).toEqual(row);
+    for (const id of [far, near, mine]) await router.rest('DELETE', `${ROUTES}/${id}`);
+    await router.rest('DELETE', `/ip/address/${address2}`);
+    await router.rest('DELETE', `/ip/vrf/${vrf}`);
   });
 
   it('by an address of a disabled interface do not take it for an address of the router', async () => {

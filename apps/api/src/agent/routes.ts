@@ -6,8 +6,8 @@ import type { Routes } from './messages.js';
 const LAYOUTS = { ip: routeRecord, ipv6: ipv6RouteRecord } as const;
 const flag = routeFlag;
 
-/** An `.id` of a learned route: `*8` …, then prefix length, destination and metric. */
-const LEARNED_ID = /^\*800000([0-9A-F]{2})([0-9A-F]{8}|[0-9A-F]{32})([0-9A-F]{8})$/i;
+/** An `.id` of a learned route: `*8`, then the number of its table, prefix length, destination and metric. */
+const LEARNED_ID = /^\*8([0-9A-F]{5})([0-9A-F]{2})([0-9A-F]{8}|[0-9A-F]{32})([0-9A-F]{8})$/i;
 
 const hex = (value: number | bigint, digits = 8): string => value.toString(16).toUpperCase().padStart(digits, '0');
 
@@ -54,12 +54,13 @@ export class RouteDump {
 
   /** Index of the learned route with this `.id`. */
   learnedPlace(id: string): number | undefined {
-    const [, length = '', network = '', metric = ''] = LEARNED_ID.exec(id) ?? [];
+    const [, table = '', length = '', network = '', metric = ''] = LEARNED_ID.exec(id) ?? [];
     if (network.length !== ADDRESS_BITS[this.family] / 4) return undefined;
-    const [wantedLength, wantedMetric] = [Number.parseInt(length, 16), Number.parseInt(metric, 16)];
+    const [wantedTable, wantedLength, wantedMetric] = [table, length, metric].map((each) => Number.parseInt(each, 16));
     const wanted = this.family === 'ip' ? Number.parseInt(network, 16) : BigInt(`0x${network}`);
     for (let place = this.firstLearned; place < this.count; place += 1) {
       if (this.prefixLength(place) !== wantedLength || this.first(place) !== wanted) continue;
+      if (this.table(place) !== wantedTable) continue;
       if (this.#number(place, this.#field.metric) === wantedMetric) return place;
     }
     return undefined;
@@ -68,7 +69,7 @@ export class RouteDump {
   /** `.id` of a learned route. */
   learnedId(place: number): string {
     const network = hex(this.first(place), ADDRESS_BITS[this.family] / 4);
-    return `*${hex(0x8000_0000 + this.prefixLength(place))}${network}${hex(this.#number(place, this.#field.metric))}`;
+    return `*${hex(0x8000_0000 + this.table(place) * 0x100 + this.prefixLength(place))}${network}${hex(this.#number(place, this.#field.metric))}`;
   }
 
   /** First address of the destination; a `bigint` of IPv6. */
@@ -141,6 +142,11 @@ export class RouteDump {
   gateway(place: number): string | undefined {
     const address = BigInt(this.#address(place, this.#field.gateway));
     return address === 0n ? undefined : addressText(address, this.family);
+  }
+
+  /** Number of its table; 0 for the main table. */
+  table(place: number): number {
+    return this.#view.getUint16(place * this.#size + this.#field.table, true);
   }
 
   /** Row of the outgoing interface; 0 for none. */

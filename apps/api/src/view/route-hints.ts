@@ -2,9 +2,26 @@ import { type AddressFamily, addressNumber, isLinkLocal, networkOf, parseNexthop
 import type { RouteDump } from '../agent/routes.js';
 import { MAIN_TABLE } from '../compiler/table-names.js';
 import type { Row } from '../snapshot/snapshot.js';
+import { MAIN_VRF } from '../snapshot/vrfs.js';
 
 /** Interfaces by row. */
 export type Names = ReadonlyMap<number, string | undefined>;
+
+/** VRFs by name, `main` among them, with the addresses of the router in each. */
+export type RoutingZones = ReadonlyMap<string, ReadonlySet<string | undefined>>;
+
+/** What a route is seen with. */
+interface Surroundings {
+  readonly names: Names;
+  /** Names of routing tables, by number. */
+  readonly tables: readonly string[];
+  readonly zones: RoutingZones;
+}
+
+/** The VRF whose networks and own addresses a table is resolved by. */
+const zoneOf = (zones: RoutingZones, table: string): string => (zones.has(table) ? table : MAIN_VRF);
+
+const tableOf = ({ values }: Pick<Row, 'values'>): string => values['routing-table'] ?? MAIN_TABLE;
 
 /** Destination that a route has by default. */
 const EVERYTHING: Readonly<Record<AddressFamily, string>> = { ip: '0.0.0.0/0', ipv6: '::/0' };
@@ -12,13 +29,12 @@ const EVERYTHING: Readonly<Record<AddressFamily, string>> = { ip: '0.0.0.0/0', i
 const noLink = (name: string, family: AddressFamily): string =>
   `the interface ${name} has no link${family === 'ip' ? '' : ', no IPv6 address,'} or is disabled`;
 
-/** Reason why the data plane does not use a configured route. @param own addresses of the router */
+/** Reason why the data plane does not use a configured route. */
 export function whyUnused(
   dump: RouteDump,
   place: number,
   row: Row | undefined,
-  names: Names,
-  own: ReadonlySet<string | undefined>,
+  seen: Surroundings,
 ): string | undefined {
   if (dump.discards(place) || dump.interface(place) !== 0) {
     return `another route to ${dump.destination(place)} is preferred`;
@@ -27,17 +43,23 @@ export function whyUnused(
     if (hop.address === undefined) {
       return hop.interface === undefined ? undefined : noLink(hop.interface, dump.family);
     }
-    return whyNoWay(dump, hop.address, hop.interface, row?.values, names, own);
+    const table = hop.table ?? (row === undefined ? MAIN_TABLE : tableOf(row));
+    return whyNoWay(dump, hop.address, hop.interface, row?.values, { ...seen, zone: zoneOf(seen.zones, table) });
   });
   return [...new Set(reasons.filter((reason) => reason !== undefined))].join('; ') || undefined;
 }
 
 /** Whether routes lead to their own gateways, in the words of a hint; only routes without a connected gateway do. */
-export function loopOf(row: Row | undefined, rows: readonly Row[], family: AddressFamily): string | undefined {
+export function loopOf(
+  row: Row | undefined,
+  rows: readonly Row[],
+  family: AddressFamily,
+  zones: RoutingZones,
+): string | undefined {
   if (row === undefined) return undefined;
   const chain: Row[] = [row];
   for (let now = row; chain.length <= rows.length; ) {
-    const next = leadingTo(now, rows, family);
+    const next = leadingTo(now, rows, family, zones);
     if (next === undefined) return undefined;
     if (chain.includes(next)) {
       const through = chain.slice(chain.indexOf(next)).map(({ values }) => values['dst-address'] ?? EVERYTHING[family]);
@@ -51,19 +73,20 @@ export function loopOf(row: Row | undefined, rows: readonly Row[], family: Addre
   return undefined;
 }
 
-const isOfMain = ({ values }: Row): boolean => (values['routing-table'] ?? MAIN_TABLE) === MAIN_TABLE;
+const isOfMain = (row: Row): boolean => tableOf(row) === MAIN_TABLE;
 
 /** The configured route by which the first gateway of another one is looked up. */
-function leadingTo({ values }: Row, rows: readonly Row[], family: AddressFamily): Row | undefined {
+function leadingTo({ values }: Row, rows: readonly Row[], family: AddressFamily, zones: RoutingZones): Row | undefined {
   const [hop] = parseNexthops(values.gateway ?? '', family) ?? [];
   const isPlain = hop?.interface === undefined && hop?.address !== undefined;
   const address = isPlain ? addressNumber(hop.address, family) : undefined;
   if (address === undefined) return undefined;
-  // Of equal prefixes that of the table itself leads to the gateway, before that of the main table.
-  const table = hop?.table ?? values['routing-table'] ?? MAIN_TABLE;
-  const inTable = (row: Row) => (row.values['routing-table'] ?? MAIN_TABLE) === table;
+  // Of equal prefixes that of the table itself leads to the gateway, before that of the main table, which VRFs do not see.
+  const table = hop?.table ?? tableOf({ values });
+  const inTable = (row: Row) => tableOf(row) === table;
+  const ofMain = (row: Row) => isOfMain(row) && !inTable(row) && zoneOf(zones, table) === MAIN_VRF;
   let best: { readonly row: Row; readonly length: number } | undefined;
-  for (const row of [...rows.filter(inTable), ...rows.filter((row) => isOfMain(row) && !inTable(row))]) {
+  for (const row of [...rows.filter(inTable), ...rows.filter(ofMain)]) {
     const leads = !row.disabled && Number(row.values.scope ?? '30') <= Number(values['target-scope'] ?? '10');
     if (!leads || row.values.gateway === undefined) continue;
     const network = networkOf(row.values['dst-address'] ?? EVERYTHING[family], family);
@@ -79,14 +102,14 @@ function whyNoWay(
   gateway: string,
   through: string | undefined,
   values: Row['values'] | undefined,
-  names: Names,
-  own: ReadonlySet<string | undefined>,
+  { names, tables, zones, zone }: Surroundings & { readonly zone: string },
 ): string | undefined {
   const address = addressNumber(gateway, dump.family) ?? 0n;
-  if (own.has(gateway)) return `the gateway ${gateway} is an address of this router`;
+  if (zones.get(zone)?.has(gateway)) return `the gateway ${gateway} is an address of this router`;
   let behind: string | undefined;
   let connected = false;
   for (let place = 0; place < dump.firstStatic; place += 1) {
+    if (tables[dump.table(place)] !== zone) continue;
     const network = dump.network(place);
     if (address < network.first || address > network.last) continue;
     // Networks of two addresses have no broadcast address (RFC 3021), those of IPv6 never.
@@ -112,7 +135,7 @@ function whyNoWay(
   }
   const where = through === undefined ? '' : ` on ${through}`;
   return (
-    `the gateway ${gateway} is in none of the networks that the router has an address in${where}, and no other ` +
+    `the gateway ${gateway} is in none of the networks ${zone === MAIN_VRF ? '' : `of the VRF ${zone} `}that the router has an address in${where}, and no other ` +
     `route with a scope of at most ${values?.['target-scope'] ?? '10'} leads to it`
   );
 }

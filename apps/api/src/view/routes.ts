@@ -1,10 +1,12 @@
 import type { AddressFamily } from '@tollway/schema';
 import { RouteDump } from '../agent/routes.js';
+import { tablesByNumber } from '../compiler/table-names.js';
 import { interfaceName, interfaceNames, interfacesOf } from '../snapshot/interfaces.js';
-import { type Row, rowsOf } from '../snapshot/snapshot.js';
+import { type ConfigSnapshot, rowsOf } from '../snapshot/snapshot.js';
+import { MAIN_VRF, VRFS, vrfNames } from '../snapshot/vrfs.js';
 import type { LiveState } from '../state/live-state.js';
 import type { ReadLive } from './live-rows.js';
-import { loopOf, whyUnused } from './route-hints.js';
+import { loopOf, type RoutingZones, whyUnused } from './route-hints.js';
 import { UNAVAILABLE_ROWS, yesNo } from './rows.js';
 import { immediateGateway, SystemRoutes } from './system-routes.js';
 
@@ -20,7 +22,8 @@ export const readRoutes =
     return ({ snapshot, invalid, rows }) => {
       const names = interfaceNames(snapshot);
       const byId = new Map(rows.map((row) => [row.id, row]));
-      const own = ownAddresses(rowsOf(snapshot, `/${family}/address`), interfacesOf(snapshot));
+      const tables = tablesByNumber(snapshot, invalid);
+      const zones = routingZones(snapshot, family);
       const value = (id: number, property: string): string | undefined => {
         const place = dump.placeOf(id);
         const active = place !== undefined && dump.active(place);
@@ -38,14 +41,15 @@ export const readRoutes =
             if (place === undefined) return invalid.get(id);
             return active
               ? undefined
-              : (loopOf(byId.get(id), rows, family) ?? whyUnused(dump, place, byId.get(id), names, own));
+              : (loopOf(byId.get(id), rows, family, zones) ??
+                  whyUnused(dump, place, byId.get(id), { names, tables, zones }));
           default:
             return place === undefined ? undefined : immediateGateway(dump, place, names);
         }
       };
       return {
         values: { properties: ['static', 'active', 'inactive', 'ecmp', 'immediate-gw', 'hint'], value },
-        below: known === undefined ? UNAVAILABLE_ROWS : new SystemRoutes(known, names),
+        below: known === undefined ? UNAVAILABLE_ROWS : new SystemRoutes(known, names, tables),
       };
     };
   };
@@ -53,12 +57,22 @@ export const readRoutes =
 const NONE = { records: new Uint8Array(0) };
 
 /**
- * Addresses that the router has, as far as they are configured: neither disabled ones, nor addresses of disabled
- * interfaces.
+ * The VRFs with the addresses that the router has there, as far as they are configured: neither disabled ones, nor addresses
+ * of disabled interfaces.
  */
-function ownAddresses(addresses: readonly Row[], interfaces: readonly Row[]): ReadonlySet<string | undefined> {
-  const disabledInterfaces = new Set(interfaces.filter(({ disabled }) => disabled).map(interfaceName));
-  const has = ({ disabled, values }: Row) =>
-    !disabled && values['eui-64'] !== 'true' && !disabledInterfaces.has(values.interface ?? '');
-  return new Set(addresses.filter(has).map(({ values }) => values.address?.split('/', 1)[0]));
+function routingZones(snapshot: ConfigSnapshot, family: AddressFamily): RoutingZones {
+  const disabledInterfaces = new Set(
+    interfacesOf(snapshot)
+      .filter(({ disabled }) => disabled)
+      .map(interfaceName),
+  );
+  const enabled = rowsOf(snapshot, VRFS).filter(({ disabled }) => !disabled);
+  const own = new Map<string, Set<string | undefined>>();
+  for (const name of [MAIN_VRF, ...enabled.map(({ values }) => values.name ?? '')]) own.set(name, new Set());
+  const vrfOf = vrfNames(snapshot);
+  for (const { disabled, values } of rowsOf(snapshot, `/${family}/address`)) {
+    if (disabled || values['eui-64'] === 'true' || disabledInterfaces.has(values.interface ?? '')) continue;
+    own.get(vrfOf(values.interface))?.add(values.address?.split('/', 1)[0]);
+  }
+  return own;
 }

@@ -25,7 +25,7 @@ export function immediateGateway(dump: RouteDump, place: number, names: Names): 
   return hops.length === 0 ? undefined : hops.join(',');
 }
 
-type Reader = (dump: RouteDump, place: number, names: Names) => string | undefined;
+type Reader = (dump: RouteDump, place: number, names: Names, tables: readonly string[]) => string | undefined;
 
 /** Attributes of another program's route for which RouterOS has no property. */
 const beyondProperties: Reader = (dump, place) =>
@@ -44,7 +44,7 @@ const readers: Readonly<Record<string, Reader>> = {
   gateway: (dump, place, names) =>
     dump.gateway(place) ?? (dump.interface(place) === 0 ? undefined : names.get(dump.interface(place))),
   'immediate-gw': immediateGateway,
-  'routing-table': () => 'main',
+  'routing-table': (dump, place, _, tables) => tables[dump.table(place)],
   distance: (dump, place) => String(dump.distance(place)),
   blackhole: (dump, place) => (dump.blackhole(place) ? 'true' : undefined),
   unreachable: (dump, place) => (dump.unreachable(place) ? 'true' : undefined),
@@ -62,12 +62,15 @@ const readers: Readonly<Record<string, Reader>> = {
 export class SystemRoutes implements RowSet {
   readonly #dump: RouteDump;
   readonly #names: Names;
+  readonly #tables: readonly string[];
   readonly #connected: number;
   readonly length: number;
 
-  constructor(dump: RouteDump, names: Names) {
+  /** @param tables names of routing tables, by number */
+  constructor(dump: RouteDump, names: Names, tables: readonly string[]) {
     this.#dump = dump;
     this.#names = names;
+    this.#tables = tables;
     this.#connected = dump.firstStatic;
     this.length = dump.firstStatic + dump.count - dump.firstLearned;
   }
@@ -96,7 +99,7 @@ export class SystemRoutes implements RowSet {
 
   value(index: number, property: string): string | undefined {
     if (index >= this.length || !Object.hasOwn(readers, property)) return undefined;
-    return readers[property]?.(this.#dump, this.#place(index), this.#names);
+    return readers[property]?.(this.#dump, this.#place(index), this.#names, this.#tables);
   }
 
   row(index: number): RestRow {
@@ -104,7 +107,7 @@ export class SystemRoutes implements RowSet {
     if (index >= this.length) return row;
     const place = this.#place(index);
     for (const property in readers) {
-      const value = readers[property]?.(this.#dump, place, this.#names);
+      const value = readers[property]?.(this.#dump, place, this.#names, this.#tables);
       if (value !== undefined) row[property] = value;
     }
     return row;

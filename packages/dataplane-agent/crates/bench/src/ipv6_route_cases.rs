@@ -132,7 +132,7 @@ pub fn route_250k_v6(windows: usize) -> Result<CaseResult, String> {
     let mut router = TimedEngine::new(setup(traffic(&mut random, &table)), tsc)?;
     let (shared, snapshot) = router.tables();
     let changes: Vec<_> = table.iter().zip(0..).map(|(prefix, number)| learned(*prefix, number)).collect();
-    shared.change_ipv6_routes(&snapshot, &changes).map_err(|full| format!("{full:?}"))?;
+    shared.change_ipv6_routes(&snapshot, 0, &changes).map_err(|full| format!("{full:?}"))?;
     let (bare, known) = bare_fib(&table)?;
     let addresses: Vec<u128> = (0..ADDRESSES).map(|_| destination(&mut random, &table)).collect();
     let mut at = 0;

@@ -89,7 +89,7 @@ fn load(shared: &Shared, snapshot: &Snapshot, table: &[Prefix]) -> Result<(f64, 
         let number = |at: usize| (chunk * CHUNK + at) as u32;
         let changes: Vec<RouteChange> =
             prefixes.iter().enumerate().map(|(at, prefix)| learned(*prefix, number(at))).collect();
-        shared.change_routes(snapshot, &changes).map_err(|full| format!("{full:?}"))?;
+        shared.change_routes(snapshot, 0, &changes).map_err(|full| format!("{full:?}"))?;
     }
     let seconds = began.elapsed().as_secs_f64();
     Ok(((alloc::bytes() - before) as f64 / table.len() as f64, seconds))
@@ -224,7 +224,9 @@ fn update(changing: &Changing, tables: (Arc<Shared>, Arc<Snapshot>), table: &[Pr
         changes.extend(moving.map(gone));
         changes.extend((0..CHUNK / 2).map(|at| learned(any(), round.wrapping_add(at as u32))));
         changes.extend(moving.map(|prefix| learned(prefix, round)));
-        changing.timed(|| shared.change_routes(&snapshot, &changes)).map_err(|full| format!("{full:?}"))?;
+        changing
+            .timed(|| shared.change_routes(&snapshot, 0, &changes))
+            .map_err(|full| format!("{full:?}"))?;
         Ok(changes.len() as u64)
     })
 }

@@ -14,7 +14,7 @@ use crate::flow::change_counters::ChangeCounters;
 use crate::flow::directory::Directory;
 use crate::flow::outside_ports::SharedFreePorts;
 use crate::ip::address_states::AddressStates;
-use crate::ip::fib::{Address, DynamicRoute, FibFull, RouteChange, Table};
+use crate::ip::fib::{Address, DynamicRoute, FibFull, Prefix, RouteChange, Table};
 use crate::ip::icmp_rate::IcmpErrorRate;
 use crate::ip::learned_gateways::LearnedGateways;
 use crate::ip::neighbor::{NeighborKey, Neighbors};
@@ -23,7 +23,7 @@ use crate::ip::router_advertisements::RouterAdvertisements;
 use crate::observe::log::Log;
 use crate::packet::family::Family;
 use crate::packet::names::format_mac;
-use crate::packet::tuple::Addr;
+use crate::packet::tuple::{Addr, Zone};
 use crate::qos::queues::shared::SharedQueues;
 use crate::random::{STEP, split_mix};
 use crate::snapshot::{ChangedRoutes, Interface, InterfaceIpv6, OwnAddress, Snapshot};
@@ -200,6 +200,8 @@ impl Shared {
         if !Arc::ptr_eq(old.fib6(), new.fib6()) {
             new.fib6().adopt(old.fib6())?;
         }
+        new.tables().adopt(old.tables())?;
+        new.tables6().adopt(old.tables6())?;
         new.probe_gateways();
         if Arc::ptr_eq(old.fib(), new.fib()) { Ok(()) } else { new.fib().adopt(old.fib()) }
     }
@@ -260,18 +262,21 @@ impl Shared {
         self.address_sets.expire(now, budget, &self.change_counters);
     }
 
-    /// Applies changes that other programs made to their routes. Returns the number of destinations whose route has
-    /// changed.
+    /// Applies changes that other programs made to their routes in the namespace of a zone, in the table of that zone. Returns
+    /// the number of destinations whose route has changed.
     ///
     /// # Errors
     /// There are more different next hops than can be numbered; the changes before the failing one are applied. A new
     /// snapshot with its own table has room again.
-    pub fn change_routes(&self, snapshot: &Snapshot, changes: &[RouteChange]) -> Result<usize, FibFull> {
-        let mut changed = Vec::with_capacity(changes.len());
-        let result = snapshot.fib().change(changes, &mut changed);
-        let count = changed.len();
-        self.change_counters.routes_changed(changed);
-        result.map(|()| count)
+    pub fn change_routes(
+        &self,
+        snapshot: &Snapshot,
+        zone: Zone,
+        changes: &[RouteChange],
+    ) -> Result<usize, FibFull> {
+        self.change(snapshot.home(zone), zone, changes, |changed| {
+            self.change_counters.routes_changed(changed)
+        })
     }
 
     /// Applies changes like [`Self::change_routes`], of routes of IPv6.
@@ -281,12 +286,30 @@ impl Shared {
     pub fn change_ipv6_routes(
         &self,
         snapshot: &Snapshot,
+        zone: Zone,
         changes: &[RouteChange<u128>],
     ) -> Result<usize, FibFull> {
+        self.change(snapshot.home6(zone), zone, changes, |changed| {
+            self.change_counters.ipv6_routes_changed(changed);
+        })
+    }
+
+    /// Changes a table, and counts what has changed: `of_main` the destinations of the main table, other tables as a whole.
+    fn change<A: Address>(
+        &self,
+        table: &Table<A>,
+        zone: Zone,
+        changes: &[RouteChange<A>],
+        of_main: impl FnOnce(Vec<Prefix<A>>),
+    ) -> Result<usize, FibFull> {
         let mut changed = Vec::with_capacity(changes.len());
-        let result = snapshot.fib6().change(changes, &mut changed);
+        let result = table.change(changes, &mut changed);
         let count = changed.len();
-        self.change_counters.ipv6_routes_changed(changed);
+        if zone == 0 {
+            of_main(changed);
+        } else if count != 0 {
+            self.change_counters.tables_changed([table.changed()]);
+        }
         result.map(|()| count)
     }
 
@@ -295,17 +318,18 @@ impl Shared {
         self.router_advertisements.end(now);
     }
 
-    /// Replaces the routes of other programs by these; routes that are in both are not touched. Returns the number of
-    /// destinations whose route has changed.
+    /// Replaces the routes of other programs in the table of a zone by these; routes that are in both are not touched. Returns
+    /// the number of destinations whose route has changed.
     ///
     /// # Errors
     /// As [`Self::change_routes`].
     pub fn replace_dynamic_routes(
         &self,
         snapshot: &Snapshot,
+        zone: Zone,
         routes: &[DynamicRoute],
     ) -> Result<usize, FibFull> {
-        self.change_routes(snapshot, &replacing(snapshot.fib(), routes))
+        self.change_routes(snapshot, zone, &replacing(snapshot.home(zone), routes))
     }
 
     /// Replaces routes like [`Self::replace_dynamic_routes`], those of IPv6.
@@ -315,9 +339,10 @@ impl Shared {
     pub fn replace_dynamic_ipv6_routes(
         &self,
         snapshot: &Snapshot,
+        zone: Zone,
         routes: &[DynamicRoute<u128>],
     ) -> Result<usize, FibFull> {
-        self.change_ipv6_routes(snapshot, &replacing(snapshot.fib6(), routes))
+        self.change_ipv6_routes(snapshot, zone, &replacing(snapshot.home6(zone), routes))
     }
 }
 

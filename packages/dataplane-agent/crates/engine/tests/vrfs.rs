@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tollway_config::dataplane::{Gateway, Route, RouteTarget, TrackingMode};
+use tollway_config::dataplane::{
+    Action, ConnectionState, Gateway, Matcher, Route, RouteTarget, TrackingMode,
+};
+use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, RouteChange};
 use tollway_engine::packet::frame::VnetState;
 use tollway_engine::packet::verdict::DropReason;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
@@ -348,4 +351,88 @@ fn the_flow_cache_and_any_number_of_workers_keep_vrfs_apart() {
         assert_eq!(counts[0], counts[2]);
     }
     assert!(fast * 3 > packets, "{fast} of {packets} packets took the fast path");
+}
+
+#[test]
+fn routes_of_other_programs_are_in_the_table_of_their_vrf_alone() {
+    for workers in [1, 3] {
+        let mut router = router(config().filter("forward", rule().passthrough()), workers);
+        let learned = |destination: &str, gateway: &str| {
+            let number = |text: &str| text.parse::<std::net::Ipv4Addr>().expect("an address").to_bits();
+            RouteChange::Replace(DynamicRoute {
+                destination: number(destination),
+                prefix_len: 24,
+                metric: 20,
+                protocol: 186,
+                distance: 20,
+                target: DynamicTarget::Gateway { address: number(gateway), interface: Some(1) },
+                multipath: false,
+                source: 0,
+            })
+        };
+        let asked = |router: &mut Router, port: u16| {
+            let out = router.send(port, &PacketBuilder::ipv4("192.168.88.77", SERVER).udp(4000, 53));
+            let out = later(router, out);
+            (sent(&out, 0).len(), sent(&out, 2).len())
+        };
+        for _ in 0..3 {
+            assert_eq!((asked(&mut router, 0), asked(&mut router, 1)), ((0, 1), (0, 1)));
+        }
+        // Flows that run follow it, in the VRF alone.
+        router.change_routes_in(7, &[learned("203.0.113.0", HOST)]);
+        for round in 0..3 {
+            assert_eq!(asked(&mut router, 0).1, 0, "round {round}");
+            assert_eq!(asked(&mut router, 1), (0, 1), "round {round}");
+        }
+        // It outlives another configuration, also one with another interface in the VRF.
+        router.reconfigure(|config| drop(config.addresses.pop()));
+        assert_eq!((asked(&mut router, 0).1, asked(&mut router, 1)), (0, (0, 1)));
+        let number = u32::from_be_bytes([203, 0, 113, 0]);
+        let gone = RouteChange::Remove { destination: number, prefix_len: 24, metric: 20 };
+        router.change_routes_in(7, &[gone]);
+        assert_eq!((asked(&mut router, 0), asked(&mut router, 1)), ((0, 1), (0, 1)));
+    }
+}
+
+#[test]
+fn queues_and_lists_are_for_all_vrfs_and_connections_are_not() {
+    for workers in [1, 3] {
+        let adds = Action::AddSrcToAddressList { list: 0, timeout_ms: 0 };
+        let established = rule().state(&[ConnectionState::Established]);
+        let listed = Matcher::SrcAddressList { list: 0, negate: false };
+        let config = translated()
+            .address_list("seen", &[])
+            .queue(&["192.168.88.10"], 1_000_000_000, 1_000_000_000)
+            .filter("forward", established.accept())
+            .filter("forward", rule().in_interface(1).dst(SERVER).then(adds))
+            .filter("forward", rule().matcher(listed).in_interface(2).drop());
+        let mut router = router(config, workers);
+        let passed = |router: &Router| -> u64 {
+            let queues = router.queues();
+            queues.iter().map(|queue| queue.directions[0].packets).sum()
+        };
+        let ask = |router: &mut Router, port: u16, from: u16| {
+            let out = router.send(port, &PacketBuilder::ipv4(HOST, SERVER).udp(from, 53));
+            let out = later(router, out);
+            out.into_iter().find(|output| output.to == To::Port(2) && output.arp().is_none())
+        };
+        // The queue takes the host of either VRF.
+        let red = ask(&mut router, 1, 4_000).expect("not in the list yet");
+        assert_eq!(passed(&router), 1);
+        assert!(ask(&mut router, 0, 4_000).is_some());
+        assert_eq!(passed(&router), 2);
+        // The list that blue's packet has come into holds for red, with the same tuple and with another.
+        assert!(ask(&mut router, 1, 4_001).is_none());
+        // The answer to red is of red's connection alone: blue's has none, and meets the list's rule no less.
+        let port = red.packet().ports.0;
+        let answer = PacketBuilder::ipv4(SERVER, "10.2.0.1").udp(53, port);
+        let sent_out = router.send(2, &answer);
+        let out = later(&mut router, sent_out);
+        assert_eq!((sent(&out, 0).len(), sent(&out, 1).len()), (0, 1), "{out:?}");
+        let replied: Vec<bool> =
+            router.connections().iter().map(|connection| connection.flags.contains('S')).collect();
+        assert_eq!(replied.iter().filter(|replied| **replied).count(), 1);
+        assert!(ask(&mut router, 1, 4_000).is_some(), "established");
+        assert!(ask(&mut router, 1, 4_002).is_none());
+    }
 }

@@ -13,6 +13,7 @@ use tollway_engine::engine::offload::Offload;
 use tollway_engine::ids::PortId;
 use tollway_engine::ip::fib::RouteChange;
 use tollway_engine::observe::trace::Collector;
+use tollway_engine::packet::tuple::Zone;
 use tollway_engine::pipeline::batch::Batch;
 use tollway_engine::pipeline::handover::Handover;
 use tollway_engine::shared::Shared;
@@ -248,9 +249,14 @@ impl Router {
             .expect("a possible configuration");
     }
 
+    /// [`Self::change_routes`] in the table of a zone.
+    pub fn change_routes_in(&mut self, zone: Zone, changes: &[RouteChange]) {
+        self.shared.change_routes(&self.snapshot, zone, changes).expect("not too many next hops");
+    }
+
     /// Another program changes its routes.
     pub fn change_routes(&mut self, changes: &[RouteChange]) {
-        self.shared.change_routes(&self.snapshot, changes).expect("not too many next hops");
+        self.change_routes_in(0, changes);
     }
 
     /// Takes gateways that do not answer any more out of use, and those back that answer again.

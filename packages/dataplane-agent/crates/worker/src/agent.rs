@@ -21,7 +21,7 @@ use tollway_io::clock::wall_ms;
 use crate::active::{self, Active, PendingFile};
 use crate::interface_rates::Rates;
 use crate::journal::Journal;
-use crate::learned_routes::LearnedRoutes;
+use crate::learned_tables::LearnedTables;
 use crate::link_counters::LinkCounters;
 use crate::ports::{LinkChange, Ports};
 use crate::router_namespaces::RouterNamespaces;
@@ -77,10 +77,8 @@ pub struct Agent {
     pub(crate) links: LinkCounters,
     /// The network namespaces of the router's own services; `None` without them.
     pub(crate) router: Option<RouterNamespaces>,
-    /// Routes of other programs in the router's namespace.
-    learned: Option<LearnedRoutes>,
-    /// Those of IPv6.
-    learned6: Option<LearnedRoutes<u128>>,
+    /// Routes of other programs in these namespaces.
+    learned: LearnedTables,
     /// Configurations that were prepared and not yet committed.
     pub(crate) prepared: Vec<Prepared>,
     /// Token of the configuration prepared last.
@@ -174,8 +172,7 @@ impl Agent {
 
     fn update_router_namespace(&mut self) -> Result<(), WorkerLost> {
         self.sync_router_namespace()?;
-        self.learn_routes(LearnedRoutes::<u32>::all_there_are)?;
-        self.learn_routes(LearnedRoutes::<u128>::all_there_are)
+        self.learn_all_routes()
     }
 
     /// Synchronises the router's namespaces with the interfaces, addresses and routes of the router.

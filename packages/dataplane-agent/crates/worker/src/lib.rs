@@ -14,6 +14,7 @@ pub mod handover_ring;
 pub mod interface_rates;
 pub mod journal;
 mod learned_routes;
+mod learned_tables;
 pub mod link_counters;
 mod offloaded_flows;
 pub mod options;

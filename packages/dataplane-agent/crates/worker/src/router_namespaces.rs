@@ -34,6 +34,16 @@ impl RouterNamespaces {
         &self.main
     }
 
+    /// The namespace of a zone.
+    pub fn of(&self, zone: Zone) -> Option<&RouterNamespace> {
+        if zone == 0 { Some(&self.main) } else { self.vrfs.get(&zone) }
+    }
+
+    /// All namespaces, by zone.
+    pub fn iter(&self) -> impl Iterator<Item = (Zone, &RouterNamespace)> {
+        std::iter::once((0, &self.main)).chain(self.vrfs.iter().map(|(zone, namespace)| (*zone, namespace)))
+    }
+
     fn all(&mut self) -> impl Iterator<Item = &mut RouterNamespace> {
         std::iter::once(&mut self.main).chain(self.vrfs.values_mut())
     }

@@ -29,6 +29,8 @@ use crate::workers::WorkerLost;
 const LOG_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of address-list entries that are expired in a round of the loop, about 20 ms of work.
 const EXPIRE_BUDGET: usize = 100_000;
+/// Descriptors that are always waited for, before those of other programs' routes and of clients.
+const FIXED: usize = 3;
 /// Maximum number of events that are kept for the next client while there is none.
 const KEPT_EVENTS: usize = 1000;
 
@@ -112,10 +114,10 @@ impl Agent {
             set.clear();
             set.push(wake::readable(stop.wake.fd()));
             set.push(wake::readable(monitor.fd()));
-            // Without a namespace the slot stays: poll(2) passes over a negative descriptor.
-            set.push(wake::readable(self.learned.as_ref().map_or(-1, LearnedRoutes::fd)));
-            set.push(wake::readable(self.learned6.as_ref().map_or(-1, LearnedRoutes::fd)));
+            // Without a guard the slot stays: poll(2) passes over a negative descriptor.
             set.push(wake::readable(guard.as_ref().map_or(-1, GuardWatch::fd)));
+            let zones = self.learned.zones();
+            set.extend(self.learned.fds().flatten().map(wake::readable));
             set.extend(server.interests().map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }));
             let now = clock::now().0;
             let until_sample = Duration::from_nanos(self.rates.due_ns().saturating_sub(now));
@@ -124,17 +126,20 @@ impl Agent {
             // The guard comes first: without it the kernel may forward, too.
             if let Some(guard) = &mut guard
                 && let Some((topics, message)) =
-                    guard.follow(set.get(4).is_some_and(|entry| entry.revents != 0), clock::now().0)
+                    guard.follow(set.get(2).is_some_and(|entry| entry.revents != 0), clock::now().0)
             {
                 self.log(topics, message);
             }
-            if set.get(2).is_some_and(|entry| entry.revents != 0) {
-                self.learn_routes(LearnedRoutes::<u32>::changes).map_err(lost)?;
+            for (zone, entries) in zones.iter().zip(set.get(FIXED..).unwrap_or_default().chunks_exact(2)) {
+                let [v4, v6] = entries else { continue };
+                if v4.revents != 0 {
+                    self.learn_routes(*zone, LearnedRoutes::<u32>::changes).map_err(lost)?;
+                }
+                if v6.revents != 0 {
+                    self.learn_routes(*zone, LearnedRoutes::<u128>::changes).map_err(lost)?;
+                }
             }
-            if set.get(3).is_some_and(|entry| entry.revents != 0) {
-                self.learn_routes(LearnedRoutes::<u128>::changes).map_err(lost)?;
-            }
-            if set.iter().skip(5).any(|entry| entry.revents != 0) {
+            if set.iter().skip(FIXED + 2 * zones.len()).any(|entry| entry.revents != 0) {
                 server.serve(|request, greeted| requests::answer(self, request, greeted));
             }
             self.reopen |= self.ports.rings_stopped() || self.ports.retry(clock::now().0);

@@ -3,54 +3,70 @@
 use std::sync::Arc;
 
 use tollway_engine::ip::fib::{Address, FibFull};
+use tollway_engine::packet::tuple::Zone;
 use tollway_engine::snapshot::{ChangedRoutes, Rebuilt, Snapshot};
 use tollway_io::routes::RouteAddress;
 
 use super::{Agent, FULL};
 use crate::learned_routes::{Learned, LearnedRoutes};
+use crate::learned_tables::Learning;
 use crate::workers::WorkerLost;
 
 /// A family of addresses whose routes of other programs the agent follows.
 pub(super) trait LearnedFamily: Address + RouteAddress {
-    /// The routes of the router's namespace, if there is one.
-    fn learned(agent: &mut Agent) -> Option<&mut LearnedRoutes<Self>>;
-    /// Changes the forwarding table. Returns the number of destinations whose route has changed.
-    fn change(agent: &Agent, learned: &Learned<Self>) -> Result<usize, FibFull>;
+    /// Those among the routes of a namespace.
+    fn among(learning: &mut Learning) -> &mut LearnedRoutes<Self>;
+    /// Changes the table of a zone. Returns the number of destinations whose route has changed.
+    fn change(agent: &Agent, zone: Zone, learned: &Learned<Self>) -> Result<usize, FibFull>;
 }
 
 impl LearnedFamily for u32 {
-    fn learned(agent: &mut Agent) -> Option<&mut LearnedRoutes<Self>> {
-        agent.learned.as_mut()
+    fn among(learning: &mut Learning) -> &mut LearnedRoutes<Self> {
+        &mut learning.v4
     }
 
-    fn change(agent: &Agent, learned: &Learned<Self>) -> Result<usize, FibFull> {
+    fn change(agent: &Agent, zone: Zone, learned: &Learned<Self>) -> Result<usize, FibFull> {
         match learned {
-            Learned::Changes(changes) => agent.shared.change_routes(&agent.snapshot, changes),
-            Learned::All(routes) => agent.shared.replace_dynamic_routes(&agent.snapshot, routes),
+            Learned::Changes(changes) => agent.shared.change_routes(&agent.snapshot, zone, changes),
+            Learned::All(routes) => agent.shared.replace_dynamic_routes(&agent.snapshot, zone, routes),
         }
     }
 }
 
 impl LearnedFamily for u128 {
-    fn learned(agent: &mut Agent) -> Option<&mut LearnedRoutes<Self>> {
-        agent.learned6.as_mut()
+    fn among(learning: &mut Learning) -> &mut LearnedRoutes<Self> {
+        &mut learning.v6
     }
 
-    fn change(agent: &Agent, learned: &Learned<Self>) -> Result<usize, FibFull> {
+    fn change(agent: &Agent, zone: Zone, learned: &Learned<Self>) -> Result<usize, FibFull> {
         match learned {
-            Learned::Changes(changes) => agent.shared.change_ipv6_routes(&agent.snapshot, changes),
-            Learned::All(routes) => agent.shared.replace_dynamic_ipv6_routes(&agent.snapshot, routes),
+            Learned::Changes(changes) => agent.shared.change_ipv6_routes(&agent.snapshot, zone, changes),
+            Learned::All(routes) => agent.shared.replace_dynamic_ipv6_routes(&agent.snapshot, zone, routes),
         }
     }
 }
 
 impl Agent {
-    /// Takes over the routes of other programs.
+    /// Takes over every route of other programs, from the namespaces that there are now.
+    pub(super) fn learn_all_routes(&mut self) -> Result<(), WorkerLost> {
+        let Some(router) = &self.router else { return Ok(()) };
+        for problem in self.learned.follow(router) {
+            self.log("route,error", problem);
+        }
+        for zone in self.learned.zones() {
+            self.learn_routes(zone, LearnedRoutes::<u32>::all_there_are)?;
+            self.learn_routes(zone, LearnedRoutes::<u128>::all_there_are)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over the routes of other programs in the namespace of a zone.
     pub(super) fn learn_routes<A: LearnedFamily>(
         &mut self,
+        zone: Zone,
         what: impl FnOnce(&mut LearnedRoutes<A>) -> std::io::Result<Learned<A>>,
     ) -> Result<(), WorkerLost> {
-        let Some(learned) = A::learned(self).map(what) else { return Ok(()) };
+        let Some(learned) = self.learned.of(zone).map(A::among).map(what) else { return Ok(()) };
         let learned = match learned {
             Ok(learned) => learned,
             Err(error) => {
@@ -58,7 +74,7 @@ impl Agent {
                 return Ok(());
             }
         };
-        if A::change(self, &learned).is_ok() {
+        if A::change(self, zone, &learned).is_ok() {
             return Ok(());
         }
         // A table without free numbers still holds numbers of removed next hops: a new table does not.
@@ -71,7 +87,7 @@ impl Agent {
         };
         self.facts_version += 1;
         self.swap_tables(&config, Rebuilt { snapshot, routes: ChangedRoutes::default() })?;
-        if let Err(FibFull) = A::change(self, &learned) {
+        if let Err(FibFull) = A::change(self, zone, &learned) {
             self.log("route,error", FULL.to_owned());
         }
         Ok(())

@@ -22,7 +22,7 @@ use crate::frame_budget::FrameBudget;
 use crate::guard::GuardWatch;
 use crate::interface_rates::Rates;
 use crate::journal::Journal;
-use crate::learned_routes::LearnedRoutes;
+use crate::learned_tables::LearnedTables;
 use crate::link_counters::LinkCounters;
 use crate::options::{AgentError, Options};
 use crate::ports::Ports;
@@ -171,11 +171,12 @@ impl Start<'_> {
             ),
             None => None,
         };
-        let namespace = || router.as_ref().map(|router| router.main().namespace());
-        let learned = namespace().map(LearnedRoutes::new).transpose();
-        let learned = learned.map_err(AgentError::failed("the router's routes"))?;
-        let learned6 = namespace().map(LearnedRoutes::new).transpose();
-        let learned6 = learned6.map_err(AgentError::failed("the router's routes of IPv6"))?;
+        let mut learned = LearnedTables::default();
+        // Without these routes the router does not start; those of VRFs come with the configuration.
+        let unread = router.as_ref().map(|router| learned.follow(router)).unwrap_or_default();
+        if let Some(problem) = unread.into_iter().next() {
+            return Err(AgentError::Failed(problem));
+        }
         let (journal, problem) = Journal::open(&self.active_path.with_file_name("connections.journal"));
         let problem = problem.map(|error| format!("the connection journal cannot be written: {error}"));
         let (active, ago) = found.map_or((Active::empty(), 0), |found| (found.active, found.ago));
@@ -191,7 +192,6 @@ impl Start<'_> {
             links: LinkCounters::default(),
             router,
             learned,
-            learned6,
             prepared: Vec::new(),
             traces: Traces::default(),
             // Small enough for clients whose numbers are doubles or 32-bit integers.

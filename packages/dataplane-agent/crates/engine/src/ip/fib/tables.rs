@@ -236,6 +236,17 @@ impl<A: Address> Tables<A> {
         self.numbered.len() == other.numbered.len() && self.numbered.iter().zip(&other.numbered).all(same)
     }
 
+    /// Copies the routes of other programs from tables of the same rows in another snapshot that are not those of this one.
+    ///
+    /// # Errors
+    /// A table has too many different next hops.
+    pub fn adopt(&self, other: &Self) -> Result<(), FibFull> {
+        let pairs = self.numbered.iter().filter(|numbered| numbered.zone != 0);
+        let mut pairs =
+            pairs.filter_map(|numbered| Some((numbered.table.as_ref()?, other.of_row(numbered.row)?)));
+        pairs.try_for_each(|(new, old)| if Arc::ptr_eq(new, old) { Ok(()) } else { new.adopt(old) })
+    }
+
     /// Replaces configured routes. Returns what to count as changed.
     ///
     /// # Errors
