@@ -70,6 +70,17 @@ export function syn(src: string, dst: string, from: number, to: number): Buffer 
   return segment;
 }
 
+/** An echo request with this text behind its header (RFC 792). */
+export function echoRequest(identifier: number, sequence: number, text: string): Buffer {
+  // An even number of bytes, as the checksum takes two at a time.
+  const message = Buffer.concat([Buffer.alloc(8), Buffer.from(text), Buffer.alloc(text.length % 2)]);
+  message.writeUInt8(8, 0);
+  message.writeUInt16BE(identifier, 4);
+  message.writeUInt16BE(sequence, 6);
+  message.writeUInt16BE(checksum(message), 2);
+  return message;
+}
+
 /** A redirect for the host that a packet is for, to this gateway (RFC 792). */
 export function redirect(gateway: string, quoted: Buffer): Buffer {
   const message = Buffer.concat([Buffer.from([5, 1, 0, 0, ...addressBytes(gateway)]), quoted]);
