@@ -149,6 +149,13 @@ describe('two VRFs with the same network', () => {
     }
     const pings = clients.map((client) => client.start('ping', '-n', '-i', '0.2', '-c', '5', '-s', '4000', SERVER));
     for (const ping of pings) expect((await ping.ended()).stdout).toMatch(/5 received/);
+    // The router itself answers in fragments.
+    for (const client of clients) {
+      for (const own of [OWN, '2001:db8:1::1']) {
+        const { stdout } = client.run('ping', '-n', '-c', '3', '-i', '0.2', '-W', '2', '-s', '4000', own);
+        expect(stdout, own).toMatch(/3 received/);
+      }
+    }
   });
 
   test('take over routes of other programs, each from its own namespace into its own table', async () => {

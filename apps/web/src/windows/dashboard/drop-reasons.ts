@@ -44,6 +44,7 @@ const KNOWN: Readonly<Record<string, readonly [Weight, string]>> = {
   'queue-full': ['policy', QUEUES],
   'connection-table-full': ['trouble', '/ip/firewall/connection/tracking'],
   'fragment-limit': ['trouble', INTERFACES],
+  'fragment-reassembled': ['bookkeeping', INTERFACES],
   'nat-exhausted': ['trouble', NAT],
   'nat-no-address': ['trouble', NAT],
   'icmp-redirect': ['noise', NAT],

@@ -15,6 +15,7 @@ mod flow_cache;
 mod forwarding;
 mod forwarding_v6;
 mod fragmented_segments;
+mod icmp_fragments;
 mod interface_queues;
 mod interleaving;
 mod ipv6_cache;

@@ -1,5 +1,6 @@
 //! Virtual reassembly: every fragment of a datagram gets the ports of the first fragment, and is forwarded on its own
-//! (RFC 4787 §11, VPP's shallow reassembly). Fragments that arrive before the first one wait for it.
+//! (RFC 4787 §11, VPP's shallow reassembly). Fragments that arrive before the first one wait for it; those of an ICMP error
+//! wait until all have arrived.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -54,9 +55,10 @@ struct Datagram<F> {
 /// The result of [`Fragments::insert`].
 #[derive(Debug)]
 pub enum InsertOutcome<F> {
-    /// The ports are in the metadata of the fragment; the list contains the fragments that waited.
+    /// The ports are in the metadata of the fragment; the list contains the fragments that waited. Those of an ICMP error are
+    /// all of its fragments.
     Known(ArrayVec<Packet<F>, HELD_PER_DATAGRAM>),
-    /// The fragment waits for the first one.
+    /// The fragment waits for the first one, or for all of an ICMP error.
     Held,
     /// The fragment overlaps another one, or exceeds the datagram.
     Invalid(Packet<F>),
@@ -187,7 +189,8 @@ impl<F: Frame> Fragments<F> {
                 error: fragment.meta.is(flag::ICMP_ERROR),
             });
         }
-        let Some(first) = datagram.first else {
+        let complete = datagram.is_complete();
+        let Some(first) = datagram.first.filter(|first| complete || !first.error) else {
             if full || datagram.held.is_full() {
                 return InsertOutcome::Full(fragment);
             }
@@ -205,7 +208,7 @@ impl<F: Frame> Fragments<F> {
         for other in &mut waited {
             first.set_ports(&mut other.meta);
         }
-        if datagram.is_complete() {
+        if complete {
             self.datagrams.remove(&key);
             self.compact_order();
         }

@@ -79,6 +79,7 @@ drop_reasons! {
     FragmentInvalid "fragment-invalid" "Fragment that overlaps another one or exceeds a datagram.";
     FragmentTimeout "fragment-timeout" "Fragments whose first one did not come in time.";
     FragmentLimit "fragment-limit" "Too many fragments waiting for the first one.";
+    FragmentReassembled "fragment-reassembled" "Fragment of an ICMP error, which goes on as a whole.";
     ConnectionTableFull "connection-table-full" "No room for a new connection.";
     ReversePath "reverse-path" "The reverse path check failed.";
     ForwardingOff "forwarding-off" "Forwarding is switched off.";

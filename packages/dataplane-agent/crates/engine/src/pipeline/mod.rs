@@ -27,6 +27,7 @@ pub(crate) mod fragment_header;
 pub(crate) mod fragment_out;
 pub(crate) mod next_hop;
 pub(crate) mod out_of_order;
+pub(crate) mod reassembly;
 pub(crate) mod revalidate;
 pub(crate) mod source_route;
 pub(crate) mod translate;
@@ -183,8 +184,8 @@ stages! {
          BadIpChecksum BadIpOptions MartianSource MartianDestination BadL4Header FragmentInvalid];
     Arp arp EveryPass Networking "Learns link-layer addresses and answers for the router's own and for published ones."
         [BadArp ArpConsumed ArpIgnored NoFrame];
-    Fragment fragment EveryPass Networking "Gives every fragment the ports of its datagram's first one."
-        [FragmentInvalid FragmentLimit FragmentTimeout];
+    Fragment fragment EveryPass Networking "Gives every fragment the ports of its datagram's first one; puts ICMP errors together."
+        [FragmentInvalid FragmentLimit FragmentTimeout FragmentReassembled];
     FlowCache flow_cache EveryPass Networking "Forwards packets of known flows; hands packets of other workers' flows over."
         [FilterDrop FilterReject NeighborFailed HandoverStale ResumePointLost];
     Track track SlowPath Networking "Finds or makes the connection and says in which state the packet finds it."

@@ -4,17 +4,18 @@ use tollway_wire::ipv4;
 
 use crate::flow::conntrack::tcp::Segment;
 use crate::ip::fragments::{Fragments, InsertOutcome};
-use crate::packet::flag;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::{Tuple, steer};
 use crate::packet::verdict::{DropReason, Verdict};
+use crate::packet::{Packet, flag};
 use crate::pipeline::fragment_header::fragment_of;
+use crate::pipeline::reassembly::reassemble;
 use crate::pipeline::slow_path::Pass;
 use crate::pipeline::state::WorkerState;
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    let (snapshot, state, batch, _) = pass.parts();
+    let (snapshot, state, batch, source) = pass.parts();
     if !std::mem::take(&mut state.fragments_pending) || !snapshot.tracking() {
         return 0;
     }
@@ -58,11 +59,18 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             }
         }
         let frame = packet.frame.take();
-        let mut fragment = Some(crate::packet::Packet { frame, vnet: packet.vnet, meta: packet.meta });
+        let mut fragment = Some(Packet { frame, vnet: packet.vnet, meta: packet.meta });
         packet.meta.verdict = Verdict::Held;
         let now = state.now;
         let outcome = table(state, is_ipv6).insert(key, range, &mut fragment, now);
         let waited = match outcome {
+            InsertOutcome::Known(waited) if fragment.as_ref().is_some_and(is_error) => {
+                if let Some(fragment) = fragment {
+                    *packet = fragment;
+                }
+                join(state, packet, waited, source);
+                continue;
+            }
             InsertOutcome::Known(waited) => {
                 if let Some(mut fragment) = fragment {
                     state.table.identify(&mut fragment.meta);
@@ -88,6 +96,34 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         }
     }
     entered
+}
+
+fn is_error<F>(fragment: &Packet<F>) -> bool {
+    fragment.meta.is(flag::ICMP_ERROR)
+}
+
+/// Makes the whole ICMP error of its last fragment to arrive and of those that have waited; all but one of them end here.
+#[cold]
+fn join<F: Frame, S: FrameSource<F>>(
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    waited: impl IntoIterator<Item = Packet<F>>,
+    source: &mut S,
+) {
+    let mut waited: Vec<Packet<F>> = waited.into_iter().collect();
+    let all: Vec<&Packet<F>> = waited.iter().chain(std::iter::once(&*packet)).collect();
+    let whole = reassemble(&all, source);
+    let reason = if whole.is_some() { DropReason::FragmentReassembled } else { DropReason::FragmentInvalid };
+    for fragment in &mut waited {
+        state.drop(fragment, reason);
+    }
+    match whole {
+        Some(mut whole) => {
+            state.table.identify(&mut whole.meta);
+            *packet = whole;
+        }
+        None => state.drop(packet, reason),
+    }
 }
 
 /// The incomplete datagrams of a family.

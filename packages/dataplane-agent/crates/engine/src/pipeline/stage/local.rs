@@ -13,6 +13,7 @@ use crate::pipeline::icmp::may_send;
 use crate::pipeline::redirect;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::translate::translate;
+use crate::snapshot::Snapshot;
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
@@ -37,7 +38,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if is_redirect && snapshot.settings.accept_redirects {
             redirect::learn(snapshot, state, packet);
         }
-        if !is_echo_request(packet) {
+        if !is_echo_request(snapshot, packet) {
             return match snapshot.interface(packet.meta.out_interface) {
                 Some(interface) => {
                     packet.meta.verdict = Verdict::Local(interface.row);
@@ -60,12 +61,14 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 }
 
 /// Whether the router itself answers a packet: a whole echo request for one of its addresses. What came by a source
-/// route goes back by it, which Linux does in the router's namespace.
-fn is_echo_request<F: Frame>(packet: &Packet<F>) -> bool {
+/// route goes back by it, which Linux does in the router's namespace, and it makes fragments of IPv6.
+fn is_echo_request<F: Frame>(snapshot: &Snapshot, packet: &Packet<F>) -> bool {
     let meta = &packet.meta;
+    let mtu = || snapshot.interface(meta.in_interface).map_or(u32::MAX, |interface| interface.mtu.into());
     meta.hook == Hook::Input
         && asks_for_echo(meta)
         && !meta.is(flag::FRAGMENT | flag::BROADCAST | flag::LINK_BROADCAST)
+        && (!meta.is_ipv6() || meta.l3_len <= mtu())
         && packet.frame.as_ref().is_some_and(|frame| {
             let l3 = frame.head().get(usize::from(meta.l3)..).unwrap_or_default();
             let routed = || meta.is(flag::OPTIONS) && !meta.is_ipv6() && source_route(l3).is_some();
