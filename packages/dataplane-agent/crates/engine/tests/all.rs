@@ -1,10 +1,12 @@
 //! All tests of the engine from outside, as one program: each program would compile the engine for its frames anew.
 
+mod arp;
 mod arp_flood;
 mod blocked_port;
 mod both_ways;
 mod damaged;
 mod damaged_v6;
+mod discovery_v6;
 mod dry_run;
 mod dry_run_v6;
 mod fast_equals_slow;
@@ -60,7 +62,6 @@ mod vlan;
 mod vrfs;
 mod worker_equality;
 mod workers;
-mod zones;
 
 /// Cargo looks for no tests by itself here, so that a file that is missing above would be tested by nobody.
 #[test]

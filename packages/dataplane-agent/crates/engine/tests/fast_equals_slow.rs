@@ -2,359 +2,33 @@
 //!
 //! Two routers get the same random packets, one with `allow-fast-path=no`. Frames out, counters and
 //! connections must be equal. That the first one really used its cache is asserted too. Half of the flows are of IPv6,
-//! through the same rules.
+//! through the same rules. Two thirds of the routers have two VRFs, with the same addresses in both.
 
 #![allow(clippy::print_stdout, reason = "the figures are part of the result")]
+
+mod config;
+mod flow;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use tollway_config::dataplane::{
-    Action, ConnectionState, LimitUnit, Matcher, NewMss, QueueLimit, QueueTarget, QueueTime, RejectWith,
-    SimpleQueue, TargetInterface, TreeParent, TreeQueue,
-};
 use tollway_config::protocol::{TraceFilter, TraceOutcome, TracedPacket};
 use tollway_engine::packet::frame::VnetState;
 use tollway_engine::packet::tuple::Addr;
-use tollway_testkit::dual_stack::{chains_in_ipv6, protocol_in_ipv6, with_ipv6_targets};
-use tollway_testkit::packet::{Packet, PacketBuilder, ip, tcp_flag};
+use tollway_testkit::dual_stack::{chains_in_ipv6, with_ipv6_targets};
+use tollway_testkit::packet::{Packet, tcp_flag};
 use tollway_testkit::random::Random;
 use tollway_testkit::record::ConnectionRecord;
 use tollway_testkit::router::{Output, To, port_mac};
-use tollway_testkit::{Counter, Ipv6Builder, Router, RouterConfig, pfifo, queue, rule};
+use tollway_testkit::{Counter, Ipv6Builder, Networks, Router, RouterConfig, rule};
+
+use config::{config, counts, queues};
+use flow::Flow;
 
 const SERVER: &str = "203.0.113.5";
 const HOSTS: [&str; 3] = ["192.168.88.10", "192.168.88.11", "192.168.88.12"];
-const ESTABLISHED: &[ConnectionState] = &[ConnectionState::Established, ConnectionState::Related];
-
-/// A router with some of the rules people write, chosen at random.
-fn config(random: &mut Random) -> RouterConfig {
-    let mut config = RouterConfig::new()
-        .interface("192.168.88.1/24")
-        .interface("10.2.0.1/24")
-        .route("0.0.0.0/0", "10.2.0.254")
-        .address_list("hosts", &["192.168.88.10", "192.168.88.12"])
-        .address_list("seen", &[]);
-    config.config.settings.icmp_rate_limit_ms = 0;
-    if random.one_in(3) {
-        config.config.interfaces[1].mtu = 900;
-    }
-    if random.one_in(2) {
-        config = config.filter("forward", rule().state(ESTABLISHED).fasttrack());
-    }
-    for _ in 0..random.below(6) {
-        let psh = rule().protocol(6).tcp_flags(tcp_flag::PSH, 0);
-        let listed = Matcher::SrcAddressList { list: 0, negate: random.one_in(2) };
-        config = match random.below(21) {
-            0 => config.filter("forward", psh.passthrough()),
-            1 => config.filter("forward", psh.dst_port(81).drop()),
-            2 => config.filter("forward", psh.dst_port(82).reject(RejectWith::TcpReset)),
-            3 => config.filter("forward", rule().protocol(17).dst_port(53).log("dns").passthrough()),
-            4 => config.filter("forward", rule().state(&[ConnectionState::Invalid]).drop()),
-            5 => config.filter("forward", rule().matcher(listed).passthrough()),
-            6 => config.filter_jump("forward", rule().protocol(6), "tcp"),
-            7 => config.filter("tcp", psh.then(Action::Return)),
-            8 => config.filter("tcp", rule().dst_port(83).accept()),
-            9 => config
-                .filter("forward", rule().protocol(17).dst_port(54).reject(RejectWith::IcmpPortUnreachable)),
-            10 => {
-                let echo = Matcher::IcmpOptions { icmp_type: 8, code_from: 0, code_to: 255, negate: false };
-                config.filter("forward", rule().matcher(echo).passthrough())
-            }
-            11 => config.filter("forward", rule().src(HOSTS[0]).passthrough()),
-            19 => {
-                let listed = Matcher::SrcAddressList { list: 1, negate: false };
-                let add = Action::AddSrcToAddressList { list: 1, timeout_ms: 0 };
-                config
-                    .filter("forward", rule().matcher(listed).dst_port(81).drop())
-                    .filter("forward", rule().dst_port(82).then(add))
-            }
-            20 => config.filter("forward", psh.then(Action::AddDstToAddressList { list: 1, timeout_ms: 0 })),
-            choice => config.filter("forward", stateful(choice, random)),
-        };
-    }
-    if random.one_in(2) {
-        config = config.filter("forward", rule().state(ESTABLISHED).accept());
-    }
-    if random.one_in(3) {
-        config = config.filter("forward", rule().state(&[ConnectionState::New]).in_interface(2).drop());
-    }
-    if random.one_in(2) {
-        config = config.with(|config| config.simple_queues = queues(random));
-    }
-    if random.one_in(4) {
-        config = config.with(|config| config.tree_queues = trees(random));
-    }
-    if random.one_in(4) {
-        config = mangled(config, random);
-    }
-    match random.below(4) {
-        0 => config.nat("srcnat", rule().out_interface(2).masquerade()),
-        1 => config.nat("srcnat", rule().out_interface(2).src_nat("10.2.0.7-10.2.0.8")),
-        2 => config
-            .nat("srcnat", rule().out_interface(2).masquerade())
-            .nat("dstnat", rule().protocol(6).dst_port(80).dst_nat("203.0.113.9", 8080)),
-        _ => config.filter("forward", rule().passthrough()),
-    }
-}
-
-/// Rules that mark and change packets, in every chain, and rules of both tables that ask for the marks.
-fn mangled(mut config: RouterConfig, random: &mut Random) -> RouterConfig {
-    const CHAINS: [&str; 5] = ["prerouting", "input", "forward", "output", "postrouting"];
-    for _ in 0..=random.below(6) {
-        let chain = CHAINS[[0, 0, 1, 2, 2, 3, 4, 4][random.below(8) as usize]];
-        let (mark, passthrough) = (random.below(3) as u32, random.one_in(2));
-        let negate = random.one_in(3);
-        let asking = rule();
-        let asking = match random.below(13) {
-            0 => asking.src(HOSTS[0]),
-            1 => asking.dst_port(81),
-            2 => asking.protocol(17),
-            3 => asking.state(&[ConnectionState::New]),
-            4 | 5 => asking.matcher(Matcher::PacketMark { mark: random.below(3) as u32, negate }),
-            6 | 7 => asking.matcher(Matcher::ConnectionMark { mark: random.below(3) as u32, negate }),
-            8 => asking.matcher(Matcher::Dscp { dscp: [0, 10, 46][random.below(3) as usize], negate }),
-            9 => asking.protocol(6).tcp_flags(tcp_flag::SYN, 0),
-            10 => asking.matcher(Matcher::ConnectionBytes { from: 2_000, to: 0 }),
-            11 => asking.matcher(Matcher::RoutingMark { mark: random.below(3) as u32, negate }),
-            _ => asking,
-        };
-        let action = match random.below(16) {
-            0..4 => Action::MarkPacket { mark, passthrough },
-            4..8 => Action::MarkConnection { mark, passthrough },
-            8..10 => Action::ChangeDscp { dscp: [0, 10, 46][mark as usize], passthrough },
-            10 => Action::ChangeMss { mss: NewMss::Value { bytes: 1200 }, passthrough },
-            11 if matches!(chain, "forward" | "output" | "postrouting") => {
-                Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough }
-            }
-            12 if chain == "prerouting" => Action::MarkRouting { mark, passthrough },
-            13 => Action::FasttrackConnection,
-            14 => Action::Accept,
-            _ => Action::Passthrough,
-        };
-        config = if random.one_in(40) {
-            let (choice, log) = (12 + random.below(7), random.one_in(4));
-            let (matchers, ..) = stateful(choice, random);
-            let log = log.then(|| "mangled".to_owned());
-            config.mangle(chain, (matchers, action, log))
-        } else {
-            config.mangle(chain, asking.then(action))
-        };
-    }
-    if random.one_in(2) {
-        let mark = Matcher::PacketMark { mark: 1, negate: false };
-        config = config.filter("forward", rule().matcher(mark).passthrough());
-    }
-    if random.one_in(2) {
-        let mark = Matcher::ConnectionMark { mark: 2, negate: false };
-        config = config.filter("forward", rule().matcher(mark).dst_port(82).drop());
-    }
-    config
-}
-
-/// A midnight, ns since 1970.
-const MIDNIGHT_NS: i64 = 20_000 * 86_400_000_000_000;
-
-/// A rule that counts, or holds for a while.
-fn stateful(choice: u64, random: &mut Random) -> (Vec<Matcher>, Action, Option<String>) {
-    let negate = random.one_in(3);
-    let from = [0, 100, 3_000, 60_000][random.below(4) as usize];
-    let matcher = match choice {
-        12 => Matcher::PacketSize { from: 100, to: 1000, negate },
-        13 | 14 => Matcher::ConnectionBytes { from, to: [0, from + 20_000][random.below(2) as usize] },
-        15 => {
-            let (from_ms, to_ms) =
-                [(5_000, 17_123), (60_000, 3_000), (0, 86_400_000)][random.below(3) as usize];
-            Matcher::Time { from_ms, to_ms, days: 1 + random.below(127) as u8, utc_offset_s: 0, negate }
-        }
-        16 => Matcher::Nth { every: 3, packet: 2, negate },
-        17 => Matcher::Random { percent: 40 },
-        _ => {
-            let unit = [LimitUnit::Packet, LimitUnit::Bit][random.below(2) as usize];
-            let burst = if unit == LimitUnit::Bit { 40_000 } else { 5 };
-            Matcher::Limit { rate: burst, per_ms: 1000, burst, unit, negate }
-        }
-    };
-    let rule = rule().matcher(matcher);
-    match random.below(8) {
-        0 => rule.protocol(17).drop(),
-        1 => rule.dst_port(81).accept(),
-        _ => rule.passthrough(),
-    }
-}
-
-/// Whether the order of packets makes a difference: of different flows, or of one whose mark changes.
-fn counts(config: &RouterConfig) -> bool {
-    let mut rules = config.config.filter.iter().chain(&config.config.mangle).flat_map(|chain| &chain.rules);
-    rules.any(|rule| {
-        rule.matchers.iter().any(|matcher| {
-            matches!(matcher, Matcher::Nth { .. } | Matcher::Random { .. } | Matcher::Limit { .. })
-        }) || matches!(rule.action, Action::AddSrcToAddressList { .. } | Action::MarkConnection { .. })
-    })
-}
-
-/// Queues for some of the hosts, which overlap; few are fast enough for all of their packets.
-fn queues(random: &mut Random) -> Vec<SimpleQueue> {
-    let targets = [HOSTS[0], HOSTS[1], "192.168.88.0/24", "0.0.0.0/0", "203.0.113.0/24", "10.2.0.0/24"];
-    (0..=random.below(3) as u32)
-        .map(|number| {
-            let mut limit = || [0, 100_000, 2_000_000, 1_000_000_000][random.below(4) as usize];
-            let (upload, download) = (limit(), limit());
-            let target = targets[random.below(6) as usize];
-            let mut queue = queue(7000 + number, &[target], upload, download);
-            for limit in [&mut queue.upload, &mut queue.download] {
-                limit.queue_type = pfifo([0, 3, 50][random.below(3) as usize]);
-                limit.bucket_ms = [0, 100, 1000][random.below(3) as usize];
-            }
-            let other = targets[random.below(6) as usize];
-            if random.one_in(8) {
-                queue.dst = queue_of(other).targets.pop();
-            }
-            if random.one_in(4) {
-                queue.packet_marks = vec![random.below(3) as u32];
-            }
-            if random.one_in(8) {
-                let (from_ms, to_ms) = [(5_000, 17_123), (60_000, 3_000)][random.below(2) as usize];
-                let negate = random.one_in(2);
-                queue.time = Some(QueueTime { from_ms, to_ms, days: 127, utc_offset_s: 0, negate });
-            }
-            if random.one_in(8) {
-                queue.targets =
-                    vec![QueueTarget::Interface(TargetInterface { interface: 1 + random.below(2) as u32 })];
-            }
-            if number > 0 && random.one_in(4) {
-                queue.parent = Some(7000);
-            }
-            queue
-        })
-        .collect()
-}
-
-/// A tree below `global`, one below the interface to the world, or none.
-fn trees(random: &mut Random) -> Vec<TreeQueue> {
-    let root = match random.below(4) {
-        0 | 1 => return Vec::new(),
-        2 => TreeParent::Global,
-        _ => TreeParent::Interface { interface: 2 },
-    };
-    let mut row = 7100;
-    let mut node = |parent, packet_marks, rate| {
-        row += 1;
-        let limit = queue_of(HOSTS[0]).upload;
-        TreeQueue { row, parent, packet_marks, limit: QueueLimit { max_limit: rate, ..limit } }
-    };
-    let below = TreeParent::Queue { row: 7101 };
-    let mut all = vec![node(root, Vec::new(), 1_000_000_000)];
-    all.extend((0..=random.below(2) as u32).map(|mark| node(below, vec![mark], 2_000_000)));
-    if random.one_in(2) {
-        all.push(node(below, Vec::new(), 1_000_000));
-    }
-    all
-}
-
-fn queue_of(target: &str) -> SimpleQueue {
-    queue(7000, &[target], 0, 0)
-}
-
-/// What both ends of a flow remember.
-#[derive(Clone, Copy)]
-struct Flow {
-    v6: bool,
-    host: &'static str,
-    port: u16,
-    service: u16,
-    protocol: u8,
-    /// Next sequence number of host and server; 0 before the handshake.
-    seq: [u32; 2],
-    /// As the server sees the host and itself.
-    outside: (u32, u16, u32, u16),
-    stage: u8,
-}
-
-impl Flow {
-    fn new(random: &mut Random) -> Self {
-        let protocol = [6, 6, 17, 17, 1][random.below(5) as usize];
-        let host = HOSTS[random.below(3) as usize];
-        let port = 4000 + random.below(6) as u16;
-        let service = if protocol == 17 { 53 } else { 80 } + random.below(4) as u16;
-        let outside = (ip(host), port, ip(SERVER), service);
-        let v6 = random.one_in(2);
-        Self { v6, host, port, service, protocol, seq: [1000, 70_000], outside, stage: 0 }
-    }
-
-    /// The next packet of the flow: ingress port and packet.
-    fn next(&mut self, random: &mut Random) -> (u16, PacketBuilder) {
-        let answers = self.stage > 0 && random.one_in(2);
-        let builder = if answers {
-            PacketBuilder::ipv4_bits(self.outside.2, self.outside.0)
-        } else {
-            PacketBuilder::ipv4(self.host, SERVER)
-        };
-        let (from, to) = if answers { (self.outside.3, self.outside.1) } else { (self.port, self.service) };
-        let len = [0, 1, 100, 700, 1400][random.below(5) as usize];
-        let mut packet = match self.protocol {
-            6 => self.segment(builder, answers, (from, to), len, random),
-            17 => builder.udp(from, to).payload_len(len),
-            _ if answers => builder.echo_reply(to, 1).payload_len(len),
-            _ => builder.echo_request(from, 1).payload_len(len),
-        };
-        if self.protocol != 6 {
-            self.stage = 1;
-        }
-        if random.one_in(60) {
-            packet = packet.ttl(1);
-        }
-        // Flows have one, and now and then another.
-        packet = packet.dscp(if random.one_in(50) { 46 } else { [0, 10][usize::from(self.port % 2)] });
-        if random.one_in(20) {
-            packet = packet.dont_fragment(false);
-        }
-        if random.one_in(80) {
-            packet = packet.ip_options(&[1, 1, 1, 0]);
-        }
-        (u16::from(answers), packet)
-    }
-
-    fn segment(
-        &mut self,
-        builder: PacketBuilder,
-        answers: bool,
-        (from, to): (u16, u16),
-        len: usize,
-        random: &mut Random,
-    ) -> PacketBuilder {
-        let side = usize::from(answers);
-        let (seq, ack) = (self.seq[side], self.seq[1 - side]);
-        let strange = random.one_in(60);
-        let (flags, len) = match (self.stage, answers) {
-            (0, _) => (tcp_flag::SYN, 0),
-            (1, true) => (tcp_flag::SYN | tcp_flag::ACK, 0),
-            _ if strange => {
-                ([tcp_flag::FIN | tcp_flag::ACK, tcp_flag::RST, tcp_flag::SYN][seq as usize % 3], 0)
-            }
-            _ if random.one_in(4) => (tcp_flag::ACK | tcp_flag::PSH, len),
-            _ => (tcp_flag::ACK, len),
-        };
-        if self.stage < 2 {
-            self.stage = if answers { 2 } else { self.stage.max(1) };
-        }
-        let seq = if random.one_in(60) { seq.wrapping_add(random.bits() as u32) } else { seq };
-        let control = u32::from(flags & (tcp_flag::SYN | tcp_flag::FIN) != 0);
-        if seq == self.seq[side] && (flags & tcp_flag::SYN == 0 || self.seq[side] == [1000, 70_000][side]) {
-            self.seq[side] = seq.wrapping_add(len as u32 + control);
-        }
-        let ack = if flags & tcp_flag::ACK == 0 { 0 } else { ack };
-        let segment = builder.tcp(from, to, flags, seq, ack);
-        let segment = if flags & tcp_flag::SYN == 0 {
-            segment
-        } else {
-            segment.tcp_options(&[1, 1, 2, 4, 5, 180, 1, 0])
-        };
-        segment.payload_len(len)
-    }
-}
 
 /// A frame without what may depend on the order in which the router makes packets of its own.
 fn comparable(output: &Output) -> (To, Vec<u8>, String, u32) {
@@ -395,7 +69,7 @@ fn connections(router: &Router) -> Vec<ConnectionRecord> {
 /// Removes the connection that another router knows as `record`. Says whether there was one.
 fn remove(router: &mut Router, record: Option<&ConnectionRecord>) -> bool {
     let Some(record) = record else { return false };
-    let key = |record: &ConnectionRecord| (record.protocol, record.endpoints);
+    let key = |record: &ConnectionRecord| (record.zone, record.family, record.protocol, record.endpoints);
     let own = router.connections().into_iter().find(|own| key(own) == key(record));
     own.is_some_and(|own| router.remove_connection(own.id))
 }
@@ -432,12 +106,32 @@ fn counters(router: &Router) -> std::collections::BTreeMap<Counter, u64> {
     counters
 }
 
-fn build(config: RouterConfig, fast: bool) -> Router {
-    Router::new(config.with(|config| config.settings.allow_fast_path = fast))
-        .hosts(0, &HOSTS)
-        .hosts(1, &["10.2.0.254"])
-        .hosts_in_ipv6()
+fn build(networks: Networks, config: RouterConfig, fast: bool) -> Router {
+    let router = Router::new(config.with(|config| config.settings.allow_fast_path = fast));
+    networks.hosts(router, &HOSTS).hosts_in_ipv6()
 }
+
+/// With two networks half of the flows have the addresses and ports of another one in the other network.
+fn begin_twins(flows: &mut [Flow], networks: Networks) {
+    let (flows, twins) = flows.split_at_mut(flows.len() / 2);
+    for (flow, twin) in flows.iter().zip(twins).filter(|_| networks != Networks::One) {
+        if !flow.is_twin(twin) {
+            *twin = flow.twin();
+        }
+    }
+}
+
+/// Connections with the addresses and ports of one in another zone.
+fn twins(records: &[ConnectionRecord]) -> u64 {
+    let key = |record: &ConnectionRecord| {
+        (record.family, record.protocol, record.endpoints[0], record.endpoints[1])
+    };
+    let different: BTreeSet<_> = records.iter().map(key).collect();
+    (records.len() - different.len()) as u64
+}
+
+/// A midnight, ns since 1970.
+const MIDNIGHT_NS: i64 = 20_000 * 86_400_000_000_000;
 
 #[derive(Default)]
 struct Tally {
@@ -445,17 +139,19 @@ struct Tally {
     fast: Cell<u64>,
     waited: Cell<u64>,
     noted: Cell<u64>,
+    /// Times that connections of the same addresses and ports were seen, each in its VRF.
+    twins: Cell<u64>,
 }
 
-fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
+fn run(seed: u64, steps: usize, networks: Networks, tally: &Tally) -> Result<(), TestCaseError> {
     let mut random = Random::new(seed);
-    let config = config(&mut random);
+    let config = config(networks, &mut random);
     let config = config.dual_stack();
     let config = if random.one_in(3) { config.trunk() } else { config };
     let one_by_one = counts(&config);
-    let mut fast = build(config.clone(), true);
-    let mut slow = build(config.clone(), false);
-    let mut traced = build(config, true);
+    let mut fast = build(networks, config.clone(), true);
+    let mut slow = build(networks, config.clone(), false);
+    let mut traced = build(networks, config, true);
     for router in [&fast, &slow, &traced] {
         router.shared().wall_clock.set(router.now(), MIDNIGHT_NS);
     }
@@ -465,7 +161,8 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
     }
     let trace = traced.start_trace(&TraceFilter::default());
     let mut followed = 0;
-    let mut flows: Vec<Flow> = (0..6).map(|_| Flow::new(&mut random)).collect();
+    let mut flows: Vec<Flow> = (0..6).map(|_| Flow::new(networks, &mut random)).collect();
+    begin_twins(&mut flows, networks);
     for step in 0..steps {
         match random.below(60) {
             0 => {
@@ -476,7 +173,8 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
             }
             1 => {
                 let place = random.below(flows.len() as u64) as usize;
-                flows[place] = Flow::new(&mut random);
+                flows[place] = Flow::new(networks, &mut random);
+                begin_twins(&mut flows, networks);
             }
             2 => {
                 let row = 9000 + step as u32;
@@ -500,6 +198,12 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
                         }
                         config.ipv6_filter = chains_in_ipv6(&config.filter);
                     });
+                }
+            }
+            5 | 6 if networks != Networks::One => {
+                let change = random.below(3);
+                for router in [&mut fast, &mut slow, &mut traced] {
+                    router.reconfigure(|config| networks.change(config, change));
                 }
             }
             4 => {
@@ -558,7 +262,11 @@ fn run(seed: u64, steps: usize, tally: &Tally) -> Result<(), TestCaseError> {
         tally.packets.set(tally.packets.get() + a.len() as u64);
         tally.fast.set(tally.fast.get() + a.iter().filter(|output| output.fast).count() as u64);
         prop_assert!(b.iter().all(|output| !output.fast));
-        learn(&mut flows, &b, &slow);
+        if b.iter().any(|output| matches!(output.to, To::Port(1 | 3))) {
+            let records = slow.connections();
+            flows.iter_mut().for_each(|flow| flow.learn(&records, slow.config()));
+            tally.twins.set(tally.twins.get() + twins(&records));
+        }
         prop_assert_eq!(counters(&fast), counters(&slow), "counters, step {}", step);
         prop_assert_eq!(connections(&fast), connections(&slow), "connections, step {}", step);
         if fast.queues() != slow.queues() && !one_by_one && frames.len() > 1 {
@@ -609,40 +317,23 @@ fn follow(router: &mut Router, trace: u64, before: usize, out: &[Output]) -> Res
     Ok(new.len())
 }
 
-/// The server answers to where packets came from.
-fn learn(flows: &mut [Flow], out: &[Output], router: &Router) {
-    if !out.iter().any(|output| output.to == To::Port(1)) {
-        return;
-    }
-    for record in router.connections() {
-        let [src, dst, reply_src, reply_dst] = record.endpoints;
-        for flow in &mut *flows {
-            let protocol = if flow.v6 { protocol_in_ipv6(flow.protocol) } else { flow.protocol };
-            let same = u32::from(src.0) == ip(flow.host)
-                && (record.family == 6) == flow.v6
-                && record.protocol == protocol
-                && src.1 == flow.port
-                && (flow.protocol == 1 || dst.1 == flow.service);
-            if same {
-                flow.outside = (reply_dst.0.to_bits(), reply_dst.1, reply_src.0.to_bits(), reply_src.1);
-            }
-        }
-    }
-}
-
 #[test]
 fn the_flow_cache_does_what_the_stages_would_have_done() {
     let tally = Tally::default();
     let config =
         Config { cases: tollway_testkit::cases(150), failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new(config);
-    let outcome = runner.run(&(any::<u64>(), 20..120usize), |(seed, steps)| run(seed, steps, &tally));
+    let networks = proptest::sample::select(&Networks::ALL[..]);
+    let cases = (any::<u64>(), 20..120usize, networks);
+    let outcome = runner.run(&cases, |(seed, steps, networks)| run(seed, steps, networks, &tally));
     if let Err(failure) = outcome {
         panic!("{failure}");
     }
     let (packets, fast) = (tally.packets.get(), tally.fast.get());
     println!("{fast} of {packets} packets took the fast path");
     assert!(packets > 10_000);
+    println!("{} connections had a twin in another VRF", tally.twins.get());
+    assert!(tally.twins.get() > 1_000, "too few connections had a twin in another VRF");
     assert!(tally.waited.get() > 10_000, "too few packets waited in queues");
     assert!(tally.noted.get() * 10 >= packets * 9, "traces noted only {} packets", tally.noted.get());
     // About half of them, 49.7 to 53 % by seed.
@@ -651,10 +342,10 @@ fn the_flow_cache_does_what_the_stages_would_have_done() {
 
 #[test]
 fn connections_that_end_together_may_free_their_ids_in_another_order() {
-    run(12_601_596_546_263_644_985, 88, &Tally::default()).expect("alike");
+    run(12_601_596_546_263_644_985, 88, Networks::One, &Tally::default()).expect("alike");
 }
 
 #[test]
 fn packets_of_several_flows_may_come_to_a_full_queue_in_another_order() {
-    run(13_897_368_779_888_699_422, 20, &Tally::default()).expect("alike");
+    run(13_897_368_779_888_699_422, 20, Networks::One, &Tally::default()).expect("alike");
 }

@@ -1,17 +1,19 @@
 //! Workers take turns in every order a seed can think of: packets wait in the rings between them, a change of the
 //! configuration reaches one worker now and another later, time passes. Nothing is lost, overtaken, or owned twice.
+//! Half of the routers have two VRFs with the same host, which leak to one uplink.
 
 #![allow(clippy::print_stdout, reason = "the figures are part of the result")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tollway_config::dataplane::ConnectionState;
+use tollway_config::dataplane::{ConnectionState, RouteTarget};
 use tollway_engine::packet::frame::VnetState;
 use tollway_engine::packet::tuple::{Tuple, steer};
+use tollway_testkit::networks::{UPLINK, zone};
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, port_mac};
-use tollway_testkit::{Router, RouterConfig, queue, rule};
+use tollway_testkit::{Networks, Router, RouterConfig, queue, rule};
 
 const SERVER: &str = "203.0.113.5";
 const HOST: &str = "192.168.88.10";
@@ -21,13 +23,14 @@ const MS: u64 = 1_000_000;
 
 /// Half of the flows are masqueraded; the others come in from outside to a port that is translated, so that the
 /// directory has those whose answers are steered elsewhere.
-fn config(random: &mut Random) -> RouterConfig {
-    let config = RouterConfig::new()
-        .interface("192.168.88.1/24")
-        .interface("10.2.0.1/24")
-        .neighbor(1, HOST, "02:01:0a:01:00:02", false)
-        .neighbor(2, "10.2.0.254", "02:01:0a:02:00:02", false)
-        .route("0.0.0.0/0", "10.2.0.254")
+fn config(networks: Networks, random: &mut Random) -> RouterConfig {
+    let lan = |config: RouterConfig, &lan: &u32| config.neighbor(lan, HOST, "02:01:0a:01:00:02", false);
+    let config = networks.lan_interfaces().iter().fold(networks.config(), lan);
+    // What comes in from outside is for the first host.
+    let inward = RouteTarget::Interface { interface: 1 };
+    let config = if networks == Networks::One { config } else { config.route_to("192.168.88.0/24", inward) };
+    let config = config
+        .neighbor(2, UPLINK, "02:01:0a:02:00:02", false)
         .filter("forward", rule().state(&[ConnectionState::New]).passthrough())
         .nat("srcnat", rule().out_interface(2).masquerade());
     let config = match random.below(3) {
@@ -42,6 +45,7 @@ fn config(random: &mut Random) -> RouterConfig {
 }
 
 struct Scene {
+    networks: Networks,
     router: Router,
     random: Random,
     /// Which worker receives a flow's direction.
@@ -59,13 +63,15 @@ struct Scene {
 impl Scene {
     fn new(seed: u64, workers: u32) -> Self {
         let mut random = Random::new(seed);
-        let mut router = Router::with_workers(config(&mut random), workers);
+        let networks = if (seed / 4).is_multiple_of(2) { Networks::Leaking } else { Networks::One };
+        let mut router = Router::with_workers(config(networks, &mut random), workers);
         router.delay_handovers = true;
         let receivers = (0..FLOWS)
             .flat_map(|flow| [(flow, false), (flow, true)])
             .map(|key| (key, random.below(workers.into()) as usize))
             .collect();
         Self {
+            networks,
             router,
             random,
             receivers,
@@ -82,9 +88,16 @@ impl Scene {
         self.random.below(self.router.workers() as u64) as usize
     }
 
+    /// The network of a flow's host. With two networks a quarter of the flows have their addresses and ports from one in
+    /// the other network.
+    fn network(&self, flow: u8) -> usize {
+        usize::from(self.networks != Networks::One && flow % 4 == 2)
+    }
+
     /// The next packet of a flow. Flows with an even number begin inside.
     fn packet(&mut self, flow: u8, inbound: bool) -> Option<(u16, Vec<u8>, VnetState)> {
-        let port = 4000 + u16::from(flow);
+        let network = self.network(flow);
+        let port = 4000 + u16::from(flow) - 2 * network as u16;
         let packet = match (flow.is_multiple_of(2), inbound) {
             (true, false) => PacketBuilder::ipv4(HOST, SERVER).udp(port, 53),
             (true, true) => PacketBuilder::ipv4(SERVER, WAN).udp(53, *self.outside.get(&flow)?),
@@ -100,7 +113,7 @@ impl Scene {
         let [high, low] = number.to_be_bytes();
         let mut payload = [0; 400];
         payload[..4].copy_from_slice(&[flow, u8::from(inbound), high, low]);
-        let in_port = u16::from(inbound);
+        let in_port = if inbound { self.networks.uplink(network) } else { self.networks.lan(network) };
         Some((in_port, packet.payload(&payload).eth_dst(port_mac(in_port)).build(), VnetState::default()))
     }
 
@@ -166,7 +179,14 @@ impl Scene {
             return;
         }
         let row = 9000 + self.random.below(4) as u32;
+        let moves = self.networks != Networks::One && self.random.one_in(3);
+        let change = if moves { self.random.below(3) } else { 0 };
+        let networks = self.networks;
         self.router.prepare(|config| {
+            if moves {
+                networks.change(config, change);
+                return;
+            }
             let rules = &mut config.filter[0].rules;
             match rules.iter().position(|rule| rule.row == row) {
                 Some(place) => drop(rules.remove(place)),
@@ -189,8 +209,10 @@ impl Scene {
         for worker in 0..workers {
             for record in self.router.connections_of(worker) {
                 let [src, dst, reply_src, reply_dst] = record.endpoints;
-                assert!(known.insert((record.protocol, src, dst)), "two owners: {record:?}");
-                for (from, to) in [(src, dst), (reply_src, reply_dst)] {
+                assert!(known.insert((record.zone, record.protocol, src, dst)), "two owners: {record:?}");
+                let inward = src.0.to_string() == SERVER;
+                let reply_zone = if inward { zone(self.router.config(), 0) } else { 0 };
+                for (from, to, zone) in [(src, dst, record.zone), (reply_src, reply_dst, reply_zone)] {
                     let tuple = Tuple {
                         src: std::net::IpAddr::V4(from.0).into(),
                         dst: std::net::IpAddr::V4(to.0).into(),
@@ -198,7 +220,7 @@ impl Scene {
                         dst_port: to.1,
                         protocol: record.protocol,
                         icmp: 0,
-                        zone: 0,
+                        zone,
                     };
                     let steered = steer(&tuple, workers as u32);
                     let found = self.router.shared().directory().owner(&tuple);

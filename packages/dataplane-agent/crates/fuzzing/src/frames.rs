@@ -1,4 +1,4 @@
-//! Any frames, through a router in one configuration.
+//! Any frames, through a router in one configuration, which has a VRF with the addresses of the main table.
 
 use tollway_config::dataplane::{ConnectionState, RejectWith};
 use tollway_engine::packet::frame::VnetState;
@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) {
             send(&mut router, 0, frame);
             // Addressed to the router, so that more than its link-layer address is looked at.
             let mut ours = frame.to_vec();
-            for port in 0..2 {
+            for port in [0, 1, 3] {
                 if let Some(destination) = ours.first_chunk_mut() {
                     *destination = port_mac(port);
                 }
@@ -58,14 +58,17 @@ pub fn check_accounts(router: &Router) {
     );
 }
 
-/// A router as people have them: NAT, a stateful firewall, fasttrack, a small interface, a queue.
+/// A router as people have them: NAT, a stateful firewall, fasttrack, a small interface, a queue, a VRF.
 fn router() -> Router {
     let config = RouterConfig::new()
         .interface("192.168.88.1/24")
         .interface("10.2.0.1/24")
         .interface("10.3.0.1/24")
         .with(|config| config.interfaces[2].mtu = 600)
+        .interface("192.168.88.1/24")
+        .vrf(7, &[4])
         .route("0.0.0.0/0", "10.2.0.254")
+        .leak(1, "0.0.0.0/0", "10.2.0.254", 0)
         .address(1, "2001:db8:88::1/64")
         .address(2, "2001:db8:2::1/64")
         .route("::/0", "2001:db8:2::fe")
@@ -85,6 +88,7 @@ fn router() -> Router {
         .hosts(0, &["192.168.88.10", "192.168.88.11"])
         .hosts(1, &["10.2.0.254"])
         .hosts(2, &["10.3.0.2"])
+        .hosts(3, &["192.168.88.10"])
         .hosts_in_ipv6()
         .hosts6(0, &["2001:db8:88::10"])
         .hosts6(1, &["2001:db8:2::fe"])

@@ -18,6 +18,8 @@ use crate::frames::check_accounts;
 const RULES: usize = 12;
 /// Most steps.
 const STEPS: usize = 200;
+/// Zones of two VRFs.
+const ZONES: [u16; 2] = [7, 9];
 const STATES: [ConnectionState; 5] = [
     ConnectionState::Invalid,
     ConnectionState::Established,
@@ -44,6 +46,7 @@ fn play(bytes: &mut Unstructured<'_>) -> Result<()> {
         .hosts(0, &["192.168.88.10", "192.168.88.11"])
         .hosts(1, &["10.2.0.254"])
         .hosts(2, &["10.3.0.2"])
+        .hosts(3, &["192.168.88.10"])
         .hosts_in_ipv6();
     // Addresses of IPv6 are used from then on.
     router.advance_ms(1_100);
@@ -105,7 +108,13 @@ fn change(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
             config.ipv6_nat.clear();
         }
         2 => config.simple_queues.truncate(1),
-        3 => config.settings.allow_fast_path = !config.settings.allow_fast_path,
+        3 => {
+            config.settings.allow_fast_path = !config.settings.allow_fast_path;
+            // Of the interfaces with the same addresses, one moves between the VRFs.
+            if let Some(interface) = config.interfaces.get_mut(3) {
+                interface.zone = if interface.zone == ZONES[0] { ZONES[1] } else { ZONES[0] };
+            }
+        }
         4 => config.routes.clear(),
         5 => {
             let chains = config.mangle.iter_mut().chain(&mut config.ipv6_mangle);
@@ -129,6 +138,7 @@ fn config(bytes: &mut Unstructured<'_>) -> Result<RouterConfig> {
         .interface("192.168.88.1/24")
         .interface("10.2.0.1/24")
         .interface("10.3.0.1/24")
+        .interface("192.168.88.1/24")
         .address_list("known", &["192.168.88.10", "10.2.0.0/25"])
         .route("0.0.0.0/0", "10.2.0.254");
     config = config.with(|_| {});
@@ -175,7 +185,12 @@ fn config(bytes: &mut Unstructured<'_>) -> Result<RouterConfig> {
         let trees = trees(bytes)?;
         config = config.with(|config| config.tree_queues = trees);
     }
-    // This takes no bytes of its own, so that stored inputs keep their meaning.
+    // VRFs and tags take no bytes of their own, so that stored inputs keep their meaning.
+    let config = if config.config.settings.allow_fast_path {
+        config.vrf(ZONES[0], &[4]).vrf(ZONES[1], &[]).leak(1, "0.0.0.0/0", "10.2.0.254", 0)
+    } else {
+        config.vrf(ZONES[0], &[1]).vrf(ZONES[1], &[4]).leak(1, "0.0.0.0/0", "10.2.0.254", 0)
+    };
     let tagged = config.config.tracking.liberal_tcp_tracking && config.config.settings.ip_forward;
     let config = config.dual_stack();
     Ok(if tagged { config.trunk() } else { config })
@@ -321,6 +336,8 @@ fn packet(bytes: &mut Unstructured<'_>) -> Result<(u16, PacketBuilder, bool)> {
     let answer = bytes.ratio(1, 3)?;
     let (port, src, dst) = if answer { (1, outside, 0x0a02_0001) } else { (0, inside, outside) };
     let (client, service) = (1024 + u16::from(bytes.int_in_range(0..=7u8)?), *bytes.choose(&[80, 53, 25])?);
+    // Some hosts have the same addresses in a VRF.
+    let port = if port == 0 && client >= 1028 { 3 } else { port };
     let (from, to) = if answer { (service, client) } else { (client, service) };
     let (ttl, ident) = (*bytes.choose(&[64, 1, 2])?, bytes.arbitrary::<u16>()?);
     let v6 = ident & 1 != 0;

@@ -121,8 +121,14 @@ pub fn add_ipv6(config: &mut DataplaneConfig) {
         let default = route.prefix_len == 0;
         route.prefix_len = if default { 0 } else { len(route.destination, route.prefix_len) };
         route.destination = if default { Ipv6Addr::UNSPECIFIED.into() } else { address(route.destination) };
-        if let RouteTarget::Gateway { address: gateway, .. } = &mut route.target {
-            *gateway = address(*gateway);
+        match &mut route.target {
+            RouteTarget::Gateway { address: gateway, .. } => *gateway = address(*gateway),
+            RouteTarget::Gateways { gateways } => {
+                for gateway in gateways.iter_mut().filter_map(|gateway| gateway.address.as_mut()) {
+                    *gateway = address(*gateway);
+                }
+            }
+            _ => {}
         }
         route
     }));

@@ -104,6 +104,8 @@ pub struct ConnectionRecord {
     pub protocol: u8,
     /// 4 or 6.
     pub family: u8,
+    /// Zone of the first packet; 0 outside of VRFs.
+    pub zone: u16,
     /// Flag letters as RouterOS prints them: `SACFsd`, in this order.
     pub flags: String,
     /// TCP state number; 255 for other protocols.
@@ -137,6 +139,7 @@ impl ConnectionRecord {
             id: u64_at(0),
             protocol: bytes[8],
             family: bytes[9],
+            zone: u16_at(160),
             flags: letters.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, letter)| letter).collect(),
             tcp_state: bytes[12],
             endpoints: [

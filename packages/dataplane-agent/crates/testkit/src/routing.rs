@@ -1,7 +1,10 @@
 //! Routing tables and rules of a configuration under construction.
 
+use std::net::IpAddr;
+
 use tollway_config::dataplane::{
-    Gateway, Mark, Prefix, RouteTarget, RoutingAction, RoutingRule, RoutingTable, RowId, TableNumber,
+    DataplaneConfig, Gateway, Mark, Prefix, RouteTarget, RoutingAction, RoutingRule, RoutingTable, RowId,
+    TableNumber,
 };
 
 use crate::config::{RouterConfig, any_prefix};
@@ -37,6 +40,24 @@ pub fn network(text: &str) -> Option<Prefix> {
     Some(Prefix { address, prefix_len })
 }
 
+/// The target that is a gateway in another table.
+fn gateway_in(table: TableNumber, address: IpAddr) -> RouteTarget {
+    RouteTarget::Gateways {
+        gateways: vec![Gateway { address: Some(address), interface: None, table: Some(table) }],
+    }
+}
+
+/// Makes black holes of the routes of a table that lead by a gateway of the main table, or leads them there again: by one
+/// gateway of IPv4, one of IPv6.
+pub fn toggle_leak(config: &mut DataplaneConfig, table: TableNumber, gateways: [IpAddr; 2]) {
+    for route in config.routes.iter_mut().filter(|route| route.options.table == table) {
+        route.target = match route.target {
+            RouteTarget::Gateways { .. } => RouteTarget::Blackhole,
+            _ => gateway_in(0, gateways[usize::from(route.destination.is_ipv6())]),
+        };
+    }
+}
+
 impl RouterConfig {
     /// Adds the next routing table: table 1, 2 …
     pub fn routing_table(mut self) -> Self {
@@ -61,9 +82,8 @@ impl RouterConfig {
 
     /// Adds a static route to a table, by a gateway that is looked up in another one.
     pub fn leak(self, table: TableNumber, destination: &str, gateway: &str, by: TableNumber) -> Self {
-        let address = Some(gateway.parse().expect("an address"));
-        let gateway = Gateway { address, interface: None, table: Some(by) };
-        let mut config = self.route_to(destination, RouteTarget::Gateways { gateways: vec![gateway] });
+        let gateway = gateway_in(by, gateway.parse().expect("an address"));
+        let mut config = self.route_to(destination, gateway);
         if let Some(route) = config.config.routes.last_mut() {
             route.options.table = table;
         }

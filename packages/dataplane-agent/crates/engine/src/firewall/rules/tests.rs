@@ -1,5 +1,7 @@
 //! The compiled table against the reference, and what a configuration may not say.
 
+mod generate;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -9,6 +11,9 @@ use tollway_config::dataplane::{
     Matcher, NewMss, PortRange, RejectWith, RowId, Rule,
 };
 use tollway_wire::tcp;
+
+use generate::tables;
+pub(super) use generate::{matchers, views};
 
 use super::reference::Reference;
 use super::*;
@@ -100,6 +105,23 @@ fn compile_of(family: Family, kind: TableKind, chains: &[Chain]) -> Result<RuleT
     RuleTable::compile(family, kind, chains, &lists, &interfaces(), None)
 }
 
+/// Compiles rules that are written for IPv4 as those of a family.
+fn compile_in(family: Family, kind: TableKind, chains: &[Chain]) -> Result<RuleTable, BuildError> {
+    let mut chains = chains.to_vec();
+    if family == Family::V6 {
+        widen_rules(&mut chains);
+    }
+    compile_of(family, kind, &chains)
+}
+
+/// A packet that is written for IPv4 as one of a family.
+fn in_family(family: Family, mut view: PacketView) -> PacketView {
+    if family == Family::V6 {
+        widen_packet(&mut view);
+    }
+    view
+}
+
 pub(super) fn view() -> PacketView {
     PacketView {
         in_interface: Some(0),
@@ -143,158 +165,173 @@ fn protocol(protocol: u8) -> Matcher {
 
 #[test]
 fn chains_are_called_and_left_as_configured() {
-    let chains = [
-        chain(
-            "forward",
-            vec![
-                rule(1, vec![], Action::Passthrough),
-                rule(2, vec![], Action::FasttrackConnection),
-                rule(3, vec![], Action::Jump { chain: 1 }),
-                rule(4, vec![], Action::Reject { with: RejectWith::TcpReset }),
-            ],
-        ),
-        chain(
-            "user",
-            vec![
-                rule(5, vec![protocol(17)], Action::Accept),
-                rule(6, vec![protocol(6)], Action::Return),
-                rule(7, vec![], Action::Drop),
-            ],
-        ),
-    ];
-    let table = compile(TableKind::Filter, &chains).unwrap();
-    let tcp = run(&table, "forward", &view());
-    assert_eq!(tcp.verdict, RuleVerdict::Reject(RejectWith::TcpReset));
-    assert_eq!(tcp.matched, [1, 2, 3, 6, 4]);
-    assert!(tcp.fasttrack && tcp.depends.is_flow_const() && tcp.resume.is_none());
-    let mut other = view();
-    other.tuple.protocol = 17;
-    assert_eq!(run(&table, "forward", &other).matched, [1, 2, 3, 5]);
-    other.tuple.protocol = 47;
-    assert_eq!(run(&table, "forward", &other).verdict, RuleVerdict::Drop);
-    assert_eq!(table.hook("input"), None);
-    assert_eq!(table.rows().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
+    for family in Family::ALL {
+        let chains = [
+            chain(
+                "forward",
+                vec![
+                    rule(1, vec![], Action::Passthrough),
+                    rule(2, vec![], Action::FasttrackConnection),
+                    rule(3, vec![], Action::Jump { chain: 1 }),
+                    rule(4, vec![], Action::Reject { with: RejectWith::TcpReset }),
+                ],
+            ),
+            chain(
+                "user",
+                vec![
+                    rule(5, vec![protocol(17)], Action::Accept),
+                    rule(6, vec![protocol(6)], Action::Return),
+                    rule(7, vec![], Action::Drop),
+                ],
+            ),
+        ];
+        let table = compile_in(family, TableKind::Filter, &chains).unwrap();
+        let tcp = run(&table, "forward", &in_family(family, view()));
+        assert_eq!(tcp.verdict, RuleVerdict::Reject(RejectWith::TcpReset));
+        assert_eq!(tcp.matched, [1, 2, 3, 6, 4]);
+        assert!(tcp.fasttrack && tcp.depends.is_flow_const() && tcp.resume.is_none());
+        let mut other = in_family(family, view());
+        other.tuple.protocol = 17;
+        assert_eq!(run(&table, "forward", &other).matched, [1, 2, 3, 5]);
+        other.tuple.protocol = 47;
+        assert_eq!(run(&table, "forward", &other).verdict, RuleVerdict::Drop);
+        assert_eq!(table.hook("input"), None);
+        assert_eq!(table.rows().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
+    }
 }
 
 #[test]
 fn only_rules_that_the_flow_does_not_exclude_make_it_resume() {
-    let mut logged = rule(3, vec![protocol(6)], Action::Accept);
-    logged.log = Some("x".into());
-    let chains = [chain(
-        "forward",
-        vec![
-            rule(1, vec![], Action::Passthrough),
-            rule(4, vec![protocol(6), syn()], Action::Drop),
-            rule(2, vec![protocol(6), psh()], Action::Drop),
-            logged,
-        ],
-    )];
-    let table = compile(TableKind::Filter, &chains).unwrap();
-    let mut packet = view();
-    // Of what only SYN segments match a flow of others is not reminded.
-    packet.tcp_flags = 16;
-    let tcp = run(&table, "forward", &packet);
-    assert_eq!((tcp.verdict, &tcp.matched[..], &tcp.logs[..]), (RuleVerdict::Accept, &[1, 3][..], &[3][..]));
-    assert!(tcp.depends.contains(Depends::PACKET_FIELD.union(Depends::SIDE_EFFECT)));
-    assert_eq!(tcp.matched_before_resume, 1);
-    let mut again = Evaluation::default();
-    let pushed = PacketView { tcp_flags: 24, ..view() };
-    table.evaluate(&mut pushed.clone(), &tcp.resume.unwrap(), &mut again);
-    assert_eq!((again.verdict, &again.matched[..]), (RuleVerdict::Drop, &[2][..]));
-    assert_eq!(run(&table, "forward", &view()).matched, [1, 4]);
-    assert_eq!(run(&table, "forward", &view()).matched_before_resume, 1);
-    packet.tuple.protocol = 17;
-    let udp = run(&table, "forward", &packet);
-    assert_eq!((udp.resume, &udp.matched[..]), (None, &[1][..]));
-    assert_eq!(udp.matched_before_resume, 1);
+    for family in Family::ALL {
+        let mut logged = rule(3, vec![protocol(6)], Action::Accept);
+        logged.log = Some("x".into());
+        let chains = [chain(
+            "forward",
+            vec![
+                rule(1, vec![], Action::Passthrough),
+                rule(4, vec![protocol(6), syn()], Action::Drop),
+                rule(2, vec![protocol(6), psh()], Action::Drop),
+                logged,
+            ],
+        )];
+        let table = compile_in(family, TableKind::Filter, &chains).unwrap();
+        let mut packet = in_family(family, view());
+        // Of what only SYN segments match a flow of others is not reminded.
+        packet.tcp_flags = 16;
+        let tcp = run(&table, "forward", &packet);
+        assert_eq!(
+            (tcp.verdict, &tcp.matched[..], &tcp.logs[..]),
+            (RuleVerdict::Accept, &[1, 3][..], &[3][..])
+        );
+        assert!(tcp.depends.contains(Depends::PACKET_FIELD.union(Depends::SIDE_EFFECT)));
+        assert_eq!(tcp.matched_before_resume, 1);
+        let mut again = Evaluation::default();
+        let pushed = PacketView { tcp_flags: 24, ..in_family(family, view()) };
+        table.evaluate(&mut pushed.clone(), &tcp.resume.unwrap(), &mut again);
+        assert_eq!((again.verdict, &again.matched[..]), (RuleVerdict::Drop, &[2][..]));
+        assert_eq!(run(&table, "forward", &in_family(family, view())).matched, [1, 4]);
+        assert_eq!(run(&table, "forward", &in_family(family, view())).matched_before_resume, 1);
+        packet.tuple.protocol = 17;
+        let udp = run(&table, "forward", &packet);
+        assert_eq!((udp.resume, &udp.matched[..]), (None, &[1][..]));
+        assert_eq!(udp.matched_before_resume, 1);
+    }
 }
 
 #[test]
 fn the_configuration_is_refused_with_the_row() {
-    let masquerade = Action::Masquerade { to_ports: None, randomise_ports: false };
-    let redirect = Action::Redirect { to_ports: None };
-    let unknown = Matcher::InInterface { interfaces: vec![9], negate: false };
-    let reversed = Matcher::DstPort { ports: vec![PortRange { from: 9, to: 8 }], negate: false };
-    let no_list = Matcher::SrcAddressList { list: 2, negate: false };
-    let filter = TableKind::Filter;
-    let nat = TableKind::Nat;
-    let mut deep = vec![chain("forward", vec![rule(100, vec![], Action::Jump { chain: 1 })])];
-    for next in 2..=18 {
-        deep.push(chain(&format!("c{next}"), vec![rule(100 + next, vec![], Action::Jump { chain: next })]));
+    for family in Family::ALL {
+        let masquerade = Action::Masquerade { to_ports: None, randomise_ports: false };
+        let redirect = Action::Redirect { to_ports: None };
+        let unknown = Matcher::InInterface { interfaces: vec![9], negate: false };
+        let reversed = Matcher::DstPort { ports: vec![PortRange { from: 9, to: 8 }], negate: false };
+        let no_list = Matcher::SrcAddressList { list: 2, negate: false };
+        let filter = TableKind::Filter;
+        let nat = TableKind::Nat;
+        let mut deep = vec![chain("forward", vec![rule(100, vec![], Action::Jump { chain: 1 })])];
+        for next in 2..=18 {
+            deep.push(chain(
+                &format!("c{next}"),
+                vec![rule(100 + next, vec![], Action::Jump { chain: next })],
+            ));
+        }
+        deep.push(chain("last", vec![]));
+        let cases: Vec<(TableKind, Vec<Chain>)> = vec![
+            (filter, vec![chain("forward", vec![rule(7, vec![], masquerade.clone())])]),
+            (nat, vec![chain("srcnat", vec![rule(7, vec![], Action::Drop)])]),
+            (nat, vec![chain("dstnat", vec![rule(7, vec![], masquerade.clone())])]),
+            (nat, vec![chain("srcnat", vec![rule(7, vec![], redirect)])]),
+            (
+                nat,
+                vec![
+                    chain("dstnat", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
+                    chain("user", vec![rule(7, vec![], masquerade)]),
+                ],
+            ),
+            (filter, vec![chain("forward", vec![rule(7, vec![], Action::Jump { chain: 4 })])]),
+            (
+                filter,
+                vec![
+                    chain("forward", vec![rule(7, vec![], Action::Jump { chain: 1 })]),
+                    chain("input", vec![]),
+                ],
+            ),
+            (filter, vec![chain("user", vec![rule(7, vec![], Action::Jump { chain: 0 })])]),
+            (
+                filter,
+                vec![
+                    chain("a", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
+                    chain("b", vec![rule(7, vec![], Action::Jump { chain: 0 })]),
+                ],
+            ),
+            (filter, vec![chain("forward", vec![rule(7, vec![unknown], Action::Accept)])]),
+            (filter, vec![chain("forward", vec![rule(7, vec![reversed], Action::Accept)])]),
+            (filter, vec![chain("forward", vec![rule(7, vec![no_list], Action::Accept)])]),
+        ];
+        let mangle = TableKind::Mangle;
+        let routing = Action::MarkRouting { mark: 1, passthrough: true };
+        let clamp = Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough: true };
+        let mark = Action::MarkPacket { mark: 1, passthrough: true };
+        let own = |kind: TableKind, hook: &str, action: &Action| {
+            (kind, vec![chain(hook, vec![rule(7, vec![], action.clone())])])
+        };
+        let refused = [
+            own(filter, "forward", &mark),
+            own(nat, "srcnat", &Action::FasttrackConnection),
+            own(mangle, "forward", &routing),
+            own(mangle, "prerouting", &clamp),
+            own(mangle, "input", &clamp),
+            own(mangle, "forward", &Action::Drop),
+            own(mangle, "forward", &Action::ChangeDscp { dscp: 64, passthrough: true }),
+            (
+                mangle,
+                vec![chain(
+                    "forward",
+                    vec![rule(7, vec![Matcher::Dscp { dscp: 64, negate: false }], mark.clone())],
+                )],
+            ),
+            (
+                mangle,
+                vec![
+                    chain("postrouting", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
+                    chain("user", vec![rule(7, vec![], routing.clone())]),
+                ],
+            ),
+        ];
+        for hook in ["prerouting", "output"] {
+            assert!(compile_in(family, mangle, &own(mangle, hook, &routing).1).is_ok());
+        }
+        for hook in ["forward", "output", "postrouting"] {
+            assert!(compile_in(family, mangle, &own(mangle, hook, &clamp).1).is_ok());
+        }
+        for (kind, chains) in cases.into_iter().chain(refused) {
+            let error = compile_in(family, kind, &chains).unwrap_err();
+            assert_eq!(error.row, Some(7), "{}", error.message);
+            assert!(!error.message.is_empty());
+        }
+        assert!(compile_in(family, filter, &deep).unwrap_err().message.contains("nested"));
+        assert!(compile_in(family, filter, &deep[..1]).unwrap_err().message.contains("does not exist"));
     }
-    deep.push(chain("last", vec![]));
-    let cases: Vec<(TableKind, Vec<Chain>)> = vec![
-        (filter, vec![chain("forward", vec![rule(7, vec![], masquerade.clone())])]),
-        (nat, vec![chain("srcnat", vec![rule(7, vec![], Action::Drop)])]),
-        (nat, vec![chain("dstnat", vec![rule(7, vec![], masquerade.clone())])]),
-        (nat, vec![chain("srcnat", vec![rule(7, vec![], redirect)])]),
-        (
-            nat,
-            vec![
-                chain("dstnat", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
-                chain("user", vec![rule(7, vec![], masquerade)]),
-            ],
-        ),
-        (filter, vec![chain("forward", vec![rule(7, vec![], Action::Jump { chain: 4 })])]),
-        (
-            filter,
-            vec![chain("forward", vec![rule(7, vec![], Action::Jump { chain: 1 })]), chain("input", vec![])],
-        ),
-        (filter, vec![chain("user", vec![rule(7, vec![], Action::Jump { chain: 0 })])]),
-        (
-            filter,
-            vec![
-                chain("a", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
-                chain("b", vec![rule(7, vec![], Action::Jump { chain: 0 })]),
-            ],
-        ),
-        (filter, vec![chain("forward", vec![rule(7, vec![unknown], Action::Accept)])]),
-        (filter, vec![chain("forward", vec![rule(7, vec![reversed], Action::Accept)])]),
-        (filter, vec![chain("forward", vec![rule(7, vec![no_list], Action::Accept)])]),
-    ];
-    let mangle = TableKind::Mangle;
-    let routing = Action::MarkRouting { mark: 1, passthrough: true };
-    let clamp = Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough: true };
-    let mark = Action::MarkPacket { mark: 1, passthrough: true };
-    let own = |kind: TableKind, hook: &str, action: &Action| {
-        (kind, vec![chain(hook, vec![rule(7, vec![], action.clone())])])
-    };
-    let refused = [
-        own(filter, "forward", &mark),
-        own(nat, "srcnat", &Action::FasttrackConnection),
-        own(mangle, "forward", &routing),
-        own(mangle, "prerouting", &clamp),
-        own(mangle, "input", &clamp),
-        own(mangle, "forward", &Action::Drop),
-        own(mangle, "forward", &Action::ChangeDscp { dscp: 64, passthrough: true }),
-        (
-            mangle,
-            vec![chain(
-                "forward",
-                vec![rule(7, vec![Matcher::Dscp { dscp: 64, negate: false }], mark.clone())],
-            )],
-        ),
-        (
-            mangle,
-            vec![
-                chain("postrouting", vec![rule(1, vec![], Action::Jump { chain: 1 })]),
-                chain("user", vec![rule(7, vec![], routing.clone())]),
-            ],
-        ),
-    ];
-    for hook in ["prerouting", "output"] {
-        assert!(compile(mangle, &own(mangle, hook, &routing).1).is_ok());
-    }
-    for hook in ["forward", "output", "postrouting"] {
-        assert!(compile(mangle, &own(mangle, hook, &clamp).1).is_ok());
-    }
-    for (kind, chains) in cases.into_iter().chain(refused) {
-        let error = compile(kind, &chains).unwrap_err();
-        assert_eq!(error.row, Some(7), "{}", error.message);
-        assert!(!error.message.is_empty());
-    }
-    assert!(compile(filter, &deep).unwrap_err().message.contains("nested"));
-    assert!(compile(filter, &deep[..1]).unwrap_err().message.contains("does not exist"));
 }
 
 #[test]
@@ -337,13 +374,15 @@ fn rules_of_a_family_name_no_addresses_and_no_answers_of_the_other() {
 
 #[test]
 fn the_deepest_allowed_nesting_works() {
-    let mut chains = vec![chain("forward", vec![rule(1, vec![], Action::Jump { chain: 1 })])];
-    for next in 2..=MAX_JUMP_DEPTH as u32 {
-        chains.push(chain(&format!("c{next}"), vec![rule(next, vec![], Action::Jump { chain: next })]));
+    for family in Family::ALL {
+        let mut chains = vec![chain("forward", vec![rule(1, vec![], Action::Jump { chain: 1 })])];
+        for next in 2..=MAX_JUMP_DEPTH as u32 {
+            chains.push(chain(&format!("c{next}"), vec![rule(next, vec![], Action::Jump { chain: next })]));
+        }
+        chains.push(chain("last", vec![rule(99, vec![], Action::Drop)]));
+        let table = compile_in(family, TableKind::Filter, &chains).unwrap();
+        assert_eq!(run(&table, "forward", &in_family(family, view())).verdict, RuleVerdict::Drop);
     }
-    chains.push(chain("last", vec![rule(99, vec![], Action::Drop)]));
-    let table = compile(TableKind::Filter, &chains).unwrap();
-    assert_eq!(run(&table, "forward", &view()).verdict, RuleVerdict::Drop);
 }
 
 #[test]
@@ -375,202 +414,54 @@ fn chains_whose_conditions_did_not_change_keep_their_index() {
     assert_eq!(run(&after, "forward", &view()).verdict, RuleVerdict::Drop);
 }
 
-fn states() -> impl Strategy<Value = ConnectionState> {
-    prop_oneof![
-        Just(ConnectionState::Invalid),
-        Just(ConnectionState::Established),
-        Just(ConnectionState::Related),
-        Just(ConnectionState::New),
-        Just(ConnectionState::Untracked),
-    ]
-}
-
-pub(super) fn matchers() -> impl Strategy<Value = Matcher> {
-    let rows = || proptest::collection::vec(1u32..=3, 0..3);
-    let addresses = || (0u32..8, 0u32..4).prop_map(|(from, len)| range(from, from + len));
-    let ports = || {
-        proptest::collection::vec(
-            (0u16..6, 0u16..3).prop_map(|(from, len)| PortRange { from, to: from + len }),
-            0..3,
-        )
-    };
-    prop_oneof![
-        (rows(), any::<bool>()).prop_map(|(interfaces, negate)| Matcher::InInterface { interfaces, negate }),
-        (rows(), any::<bool>()).prop_map(|(interfaces, negate)| Matcher::OutInterface { interfaces, negate }),
-        (protocols(), any::<bool>()).prop_map(|(protocol, negate)| Matcher::Protocol { protocol, negate }),
-        (addresses(), any::<bool>()).prop_map(|(range, negate)| Matcher::SrcAddress { range, negate }),
-        (addresses(), any::<bool>()).prop_map(|(range, negate)| Matcher::DstAddress { range, negate }),
-        (0u32..2, any::<bool>()).prop_map(|(list, negate)| Matcher::SrcAddressList { list, negate }),
-        (0u32..2, any::<bool>()).prop_map(|(list, negate)| Matcher::DstAddressList { list, negate }),
-        (ports(), any::<bool>()).prop_map(|(ports, negate)| Matcher::SrcPort { ports, negate }),
-        (ports(), any::<bool>()).prop_map(|(ports, negate)| Matcher::DstPort { ports, negate }),
-        (ports(), any::<bool>()).prop_map(|(ports, negate)| Matcher::Port { ports, negate }),
-        (0u8..32, 0u8..32, any::<bool>()).prop_map(|(set, clear, negate)| Matcher::TcpFlags {
-            set,
-            clear: clear & !set,
-            negate
-        }),
-        (0u8..4, 0u8..3, 0u8..3, any::<bool>()).prop_map(|(icmp_type, from, len, negate)| {
-            Matcher::IcmpOptions { icmp_type, code_from: from, code_to: from + len, negate }
-        }),
-        (proptest::collection::vec(states(), 0..4), any::<bool>())
-            .prop_map(|(states, negate)| Matcher::ConnectionState { states, negate }),
-        (any::<bool>(), any::<bool>(), any::<bool>())
-            .prop_map(|(srcnat, dstnat, negate)| Matcher::ConnectionNatState { srcnat, dstnat, negate }),
-        (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::PacketMark { mark, negate }),
-        (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::ConnectionMark { mark, negate }),
-        (0u32..3, any::<bool>()).prop_map(|(mark, negate)| Matcher::RoutingMark { mark, negate }),
-        (0u8..3, any::<bool>()).prop_map(|(dscp, negate)| Matcher::Dscp { dscp, negate }),
-        (0u8..3, 0u8..2, any::<bool>()).prop_map(|(from, more, negate)| Matcher::HopLimit {
-            from,
-            to: from + more,
-            negate
-        }),
-    ]
-}
-
-fn protocols() -> impl Strategy<Value = u8> {
-    prop_oneof![3 => Just(6u8), 3 => Just(17u8), 2 => Just(1u8), 1 => Just(47u8)]
-}
-
-/// An action that one table alone knows.
-fn own_action(kind: TableKind, pick: u8) -> Action {
-    let (mark, passthrough) = (u32::from(pick >> 3) % 3, pick & 4 == 0);
-    match (kind, pick % 5) {
-        (TableKind::Mangle, 0) => Action::MarkPacket { mark, passthrough },
-        (TableKind::Mangle, 1) => Action::MarkConnection { mark, passthrough },
-        (TableKind::Mangle, 2) => Action::ChangeDscp { dscp: mark as u8, passthrough },
-        (TableKind::Mangle, 3) => Action::ChangeMss { mss: NewMss::ClampToPmtu, passthrough },
-        (TableKind::Mangle, _) => {
-            Action::ChangeMss { mss: NewMss::Value { bytes: u16::from(pick) }, passthrough }
-        }
-        (_, 0..2) => Action::Drop,
-        (_, _) => Action::Reject { with: RejectWith::IcmpPortUnreachable },
-    }
-}
-
-/// Chains of so many rules, of which each jumps to later ones only; the first is a hook.
-fn tables(kind: TableKind, rules: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Chain>> {
-    let rules = proptest::collection::vec(
-        (proptest::collection::vec(matchers(), 0..3), 0u8..14, any::<u8>(), proptest::bool::weighted(0.1)),
-        rules,
-    );
-    proptest::collection::vec(rules, 1..5).prop_map(move |chains| {
-        let count = chains.len();
-        let mut row = 0;
-        let mut build = |index: usize, rules: Vec<(Vec<Matcher>, u8, u8, bool)>| {
-            let rules = rules.into_iter().map(|(matchers, action, pick, log)| {
-                row += 1;
-                let later = count - index - 1;
-                let action = match action {
-                    0 => Action::Accept,
-                    1 | 2 => own_action(kind, pick),
-                    3 => Action::Return,
-                    4 => Action::Log,
-                    5 => Action::FasttrackConnection,
-                    6..11 if later > 0 => {
-                        Action::Jump { chain: (index + 1 + usize::from(pick) % later) as u32 }
-                    }
-                    11 | 12 if kind == TableKind::Mangle => own_action(kind, pick),
-                    _ => Action::Passthrough,
-                };
-                Rule { row, matchers, action, log: log.then(String::new) }
-            });
-            let name = if index == 0 { "forward".into() } else { format!("user{index}") };
-            Chain { name, rules: rules.collect() }
-        };
-        chains.into_iter().enumerate().map(|(index, rules)| build(index, rules)).collect()
-    })
-}
-
-pub(super) fn views() -> impl Strategy<Value = PacketView> {
-    let interface = || proptest::option::of(0u16..3);
-    let tuple = (0u32..10, 0u32..10, 0u16..8, 0u16..8, protocols()).prop_map(
-        |(src, dst, src_port, dst_port, protocol)| Tuple {
-            src: Addr::v4(0x0a00_0000 | src),
-            dst: Addr::v4(0x0a00_0000 | dst),
-            src_port,
-            dst_port,
-            protocol,
-            icmp: 0,
-            zone: 0,
-        },
-    );
-    let marks = (0u32..3, (0u32..3, 0u32..3), 0u8..3, proptest::bool::weighted(0.1));
-    (
-        interface(),
-        interface(),
-        tuple,
-        0u8..32,
-        (0u8..4, 0u8..4),
-        states(),
-        any::<bool>(),
-        any::<bool>(),
-        marks,
-    )
-        .prop_map(
-            |(in_interface, out_interface, tuple, tcp_flags, icmp, state, srcnat, dstnat, marks)| {
-                let (icmp_type, icmp_code) = icmp;
-                let (mark, (connection_mark, routing_mark), dscp, no_transport_header) = marks;
-                PacketView {
-                    in_interface,
-                    out_interface,
-                    tuple,
-                    no_transport_header,
-                    tcp_flags,
-                    icmp_type,
-                    icmp_code,
-                    state,
-                    srcnat,
-                    dstnat,
-                    mark,
-                    connection_mark,
-                    routing_mark,
-                    dscp,
-                    hop_limit: icmp_code,
-                    ..PacketView::default()
-                }
-            },
-        )
-}
-
 #[test]
 fn a_rule_of_mangle_that_does_not_pass_on_ends_the_table_and_later_ones_see_its_mark() {
-    let packet = |mark, passthrough| Action::MarkPacket { mark, passthrough };
-    let marked = |mark| Matcher::PacketMark { mark, negate: false };
-    let chains = [
-        chain(
+    for family in Family::ALL {
+        let packet = |mark, passthrough| Action::MarkPacket { mark, passthrough };
+        let marked = |mark| Matcher::PacketMark { mark, negate: false };
+        let chains = [
+            chain(
+                "forward",
+                vec![
+                    rule(1, vec![], packet(7, true)),
+                    rule(2, vec![marked(0)], Action::Accept),
+                    rule(3, vec![marked(7)], Action::Jump { chain: 1 }),
+                    rule(4, vec![], packet(9, true)),
+                ],
+            ),
+            chain(
+                "user",
+                vec![rule(5, vec![], packet(u32::MAX, false)), rule(6, vec![], Action::Passthrough)],
+            ),
+        ];
+        let found = run(
+            &compile_in(family, TableKind::Mangle, &chains).unwrap(),
             "forward",
-            vec![
-                rule(1, vec![], packet(7, true)),
-                rule(2, vec![marked(0)], Action::Accept),
-                rule(3, vec![marked(7)], Action::Jump { chain: 1 }),
-                rule(4, vec![], packet(9, true)),
-            ],
-        ),
-        chain("user", vec![rule(5, vec![], packet(u32::MAX, false)), rule(6, vec![], Action::Passthrough)]),
-    ];
-    let found = run(&compile(TableKind::Mangle, &chains).unwrap(), "forward", &view());
-    assert_eq!((&found.matched[..], found.verdict), (&[1, 3, 5][..], RuleVerdict::Accept));
-    assert_eq!(found.changes, Changes { packet_mark: Some(u32::MAX), ..Changes::default() });
-    assert!(found.resume.is_none() && found.validity.is_unlimited());
+            &in_family(family, view()),
+        );
+        assert_eq!((&found.matched[..], found.verdict), (&[1, 3, 5][..], RuleVerdict::Accept));
+        assert_eq!(found.changes, Changes { packet_mark: Some(u32::MAX), ..Changes::default() });
+        assert!(found.resume.is_none() && found.validity.is_unlimited());
+    }
 }
 
 #[test]
 fn the_dscp_that_a_packet_came_with_bounds_what_rests_on_it_and_a_written_one_does_not() {
-    let asks = Matcher::Dscp { dscp: 46, negate: false };
-    let mark = Action::MarkPacket { mark: 1, passthrough: true };
-    let write = rule(1, vec![], Action::ChangeDscp { dscp: 46, passthrough: true });
-    let voice = PacketView { dscp: 46, ..view() };
-    let run_of = |rules: Vec<Rule>, view: &PacketView| {
-        run(&compile(TableKind::Mangle, &[chain("forward", rules)]).unwrap(), "forward", view)
-    };
-    let asked = run_of(vec![rule(2, vec![asks.clone()], mark.clone())], &voice);
-    assert_eq!((asked.changes.packet_mark, asked.validity.dscp, asked.resume), (Some(1), Some(46), None));
-    let other = run_of(vec![rule(2, vec![asks.clone()], mark.clone())], &view());
-    assert_eq!((other.changes.packet_mark, other.validity.dscp), (None, Some(0)));
-    let written = run_of(vec![write, rule(2, vec![asks], mark)], &view());
-    assert_eq!((written.changes.packet_mark, written.validity.dscp), (Some(1), None));
+    for family in Family::ALL {
+        let asks = Matcher::Dscp { dscp: 46, negate: false };
+        let mark = Action::MarkPacket { mark: 1, passthrough: true };
+        let write = rule(1, vec![], Action::ChangeDscp { dscp: 46, passthrough: true });
+        let voice = PacketView { dscp: 46, ..in_family(family, view()) };
+        let run_of = |rules: Vec<Rule>, view: &PacketView| {
+            run(&compile_in(family, TableKind::Mangle, &[chain("forward", rules)]).unwrap(), "forward", view)
+        };
+        let asked = run_of(vec![rule(2, vec![asks.clone()], mark.clone())], &voice);
+        assert_eq!((asked.changes.packet_mark, asked.validity.dscp, asked.resume), (Some(1), Some(46), None));
+        let other = run_of(vec![rule(2, vec![asks.clone()], mark.clone())], &in_family(family, view()));
+        assert_eq!((other.changes.packet_mark, other.validity.dscp), (None, Some(0)));
+        let written = run_of(vec![write, rule(2, vec![asks], mark)], &in_family(family, view()));
+        assert_eq!((written.changes.packet_mark, written.validity.dscp), (Some(1), None));
+    }
 }
 
 /// Whether an outcome that is remembered without a resume point is right for a later packet of the flow, of which
@@ -585,34 +476,37 @@ fn covers(remembered: &Evaluation, whole: &Evaluation) -> bool {
 
 #[test]
 fn a_list_that_only_a_rule_for_syn_segments_asks_bounds_what_is_remembered_and_changes_nothing_else() {
-    let (list, negate) = (0, true);
-    let both = Matcher::TcpFlags { set: tcp::flag::SYN | tcp::flag::PSH, clear: 0, negate: false };
-    let elsewhere = Matcher::OutInterface { interfaces: vec![1], negate: true };
-    let chains = [chain(
-        "forward",
-        vec![
-            rule(1, vec![], Action::FasttrackConnection),
-            rule(2, vec![elsewhere], Action::Accept),
-            rule(3, vec![both, Matcher::SrcAddressList { list, negate }], Action::Drop),
-            rule(4, vec![], Action::Accept),
-        ],
-    )];
-    let table = compile(TableKind::Filter, &chains).unwrap();
-    let mut first = PacketView { out_interface: Some(0), ..view() };
-    first.tuple.src = Addr::v4(0x0a00_0001);
-    let remembered = run(&table, "forward", &first);
-    let whole = run(&table, "forward", &PacketView { tcp_flags: 0, ..first });
-    assert_eq!((&remembered.matched[..], remembered.resume), (&[1, 4][..], None));
-    let listed = Membership { list, side: Side::Source };
-    assert_eq!((remembered.validity.listed[0], whole.validity.listed[0]), (Some(listed), None));
-    assert!(covers(&remembered, &whole) && !covers(&whole, &remembered));
-    // The SYN of a source outside the list asks the flags too, and so does every packet after it.
-    first.tuple.src = Addr::v4(0x0a00_0009);
-    let remembered = run(&table, "forward", &first);
-    assert_eq!((&remembered.matched[..], remembered.matched_before_resume), (&[1, 4][..], 1));
-    let mut rest = Evaluation::default();
-    table.evaluate(&mut PacketView { tcp_flags: 0, ..first }, &remembered.resume.unwrap(), &mut rest);
-    assert_eq!((&rest.matched[..], rest.resume), (&[4][..], None));
+    for family in Family::ALL {
+        let (list, negate) = (0, true);
+        let both = Matcher::TcpFlags { set: tcp::flag::SYN | tcp::flag::PSH, clear: 0, negate: false };
+        let elsewhere = Matcher::OutInterface { interfaces: vec![1], negate: true };
+        let chains = [chain(
+            "forward",
+            vec![
+                rule(1, vec![], Action::FasttrackConnection),
+                rule(2, vec![elsewhere], Action::Accept),
+                rule(3, vec![both, Matcher::SrcAddressList { list, negate }], Action::Drop),
+                rule(4, vec![], Action::Accept),
+            ],
+        )];
+        let table = compile_in(family, TableKind::Filter, &chains).unwrap();
+        let mut outside = view();
+        outside.tuple.src = Addr::v4(0x0a00_0009);
+        let mut first = PacketView { out_interface: Some(0), ..in_family(family, view()) };
+        let remembered = run(&table, "forward", &first);
+        let whole = run(&table, "forward", &PacketView { tcp_flags: 0, ..first });
+        assert_eq!((&remembered.matched[..], remembered.resume), (&[1, 4][..], None));
+        let listed = Membership { list, side: Side::Source };
+        assert_eq!((remembered.validity.listed[0], whole.validity.listed[0]), (Some(listed), None));
+        assert!(covers(&remembered, &whole) && !covers(&whole, &remembered));
+        // The SYN of a source outside the list asks the flags too, and so does every packet after it.
+        first.tuple.src = in_family(family, outside).tuple.src;
+        let remembered = run(&table, "forward", &first);
+        assert_eq!((&remembered.matched[..], remembered.matched_before_resume), (&[1, 4][..], 1));
+        let mut rest = Evaluation::default();
+        table.evaluate(&mut PacketView { tcp_flags: 0, ..first }, &remembered.resume.unwrap(), &mut rest);
+        assert_eq!((&rest.matched[..], rest.resume), (&[4][..], None));
+    }
 }
 
 proptest! {
@@ -650,11 +544,14 @@ proptest! {
     /// segments.
     #[test]
     fn resuming_equals_starting_over(
+        v6: bool,
         chains in prop_oneof![3 => tables(TableKind::Filter, 0..7), 1 => tables(TableKind::Filter, 30..120)],
         first in views(),
         second in views(),
     ) {
-        let table = compile(TableKind::Filter, &chains).unwrap();
+        let family = if v6 { Family::V6 } else { Family::V4 };
+        let first = in_family(family, first);
+        let table = compile_in(family, TableKind::Filter, &chains).unwrap();
         let remembered = run(&table, "forward", &first);
         let second = PacketView {
             tcp_flags: second.tcp_flags & !tcp::flag::SYN,

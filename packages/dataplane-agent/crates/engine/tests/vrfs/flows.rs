@@ -1,57 +1,21 @@
-//! Zones: flows with the same addresses and ports in two zones are two flows.
+//! Flows with the same addresses and ports in two VRFs are two flows.
 
 use tollway_config::dataplane::TrackingMode;
 use tollway_engine::packet::frame::VnetState;
 use tollway_testkit::packet::{PacketBuilder, tcp_flag};
-use tollway_testkit::router::{To, port_mac};
-use tollway_testkit::{Ipv6Builder, Output, Router, RouterConfig, rule};
+use tollway_testkit::router::port_mac;
+use tollway_testkit::{Ipv6Builder, RouterConfig, rule};
 
-const HOST: &str = "192.168.88.10";
-const SERVER: &str = "203.0.113.5";
-const UPLINK: &str = "10.2.0.254";
-const HOST6: &str = "2001:db8:1::10";
-const SERVER6: &str = "2001:db8:ff::5";
+use super::{HOST, HOST6, SERVER, SERVER6, config, router, sent};
 
-/// Two networks, in zones 1 and 2, and an uplink in zone 0. Hosts of both send from the address [`HOST`].
-fn config() -> RouterConfig {
-    RouterConfig::new()
-        .interface("192.168.88.1/24")
-        .interface("192.168.88.1/24")
-        .interface("10.2.0.1/24")
-        .address(1, "2001:db8:1::1/64")
-        .address(2, "2001:db8:1::1/64")
-        .address(3, "2001:db8:3::1/64")
-        .route("0.0.0.0/0", UPLINK)
-        .route("::/0", "2001:db8:3::fe")
-        .with(|config| config.tracking.enabled = TrackingMode::Yes)
-        .vrf(1, &[1])
-        .vrf(2, &[2])
-        .leak(1, "0.0.0.0/0", UPLINK, 0)
-        .leak(2, "0.0.0.0/0", UPLINK, 0)
-        .leak(1, "::/0", "2001:db8:3::fe", 0)
-        .leak(2, "::/0", "2001:db8:3::fe", 0)
-}
-
-fn router(config: RouterConfig, workers: u32) -> Router {
-    let mut router = Router::with_workers(config, workers)
-        .hosts(0, &[HOST])
-        .hosts(1, &[HOST])
-        .hosts(2, &[UPLINK])
-        .hosts6(0, &[HOST6])
-        .hosts6(1, &[HOST6])
-        .hosts6(2, &["2001:db8:3::fe"]);
-    router.advance_ms(1_100);
-    router
-}
-
-fn sent(out: &[Output], port: u16) -> Vec<&Output> {
-    out.iter().filter(|output| output.to == To::Port(port)).collect()
+fn tracked() -> RouterConfig {
+    config().with(|config| config.tracking.enabled = TrackingMode::Yes)
 }
 
 #[test]
 fn the_same_tuple_in_two_zones_is_two_connections_with_translations_of_their_own() {
     for workers in [1, 3] {
-        let config = config().nat("srcnat", rule().out_interface(3).masquerade());
+        let config = tracked().nat("srcnat", rule().out_interface(3).masquerade());
         let mut router = router(config, workers);
         let request = PacketBuilder::ipv4(HOST, SERVER).udp(4000, 53);
         // Three of each: the first ones wait for the neighbour or open the connection, the last ones are cached.
@@ -89,7 +53,7 @@ fn the_same_tuple_in_two_zones_is_two_connections_with_translations_of_their_own
 
 #[test]
 fn a_packet_of_another_zone_is_no_answer() {
-    let mut router = router(config(), 1);
+    let mut router = router(tracked(), 1);
     let request = PacketBuilder::ipv4(HOST, SERVER).tcp(4000, 80, tcp_flag::SYN, 1, 0);
     router.send(0, &request);
     let answer = PacketBuilder::ipv4(SERVER, HOST).tcp(80, 4000, tcp_flag::SYN | tcp_flag::ACK, 9, 2);
@@ -104,8 +68,8 @@ fn a_packet_of_another_zone_is_no_answer() {
 
 #[test]
 fn zones_of_ipv6_are_kept_apart_too() {
-    let translated = config().ipv6_nat("srcnat", rule().out_interface(3).masquerade());
-    for (config, own) in [(config(), HOST6), (translated, "2001:db8:3::1")] {
+    let translated = tracked().ipv6_nat("srcnat", rule().out_interface(3).masquerade());
+    for (config, own) in [(tracked(), HOST6), (translated, "2001:db8:3::1")] {
         let mut router = router(config, 1);
         let mut ports = [0, 0];
         for turn in 0..6 {
@@ -126,7 +90,7 @@ fn zones_of_ipv6_are_kept_apart_too() {
 
 #[test]
 fn fragments_of_one_zone_do_not_complete_the_datagram_of_another() {
-    let mut router = router(config(), 1);
+    let mut router = router(tracked(), 1);
     let datagram = |port: u16| {
         let packet = PacketBuilder::ipv4(HOST, SERVER).udp(4000, 53).payload_len(900).ident(7);
         packet.eth_dst(port_mac(port)).build_fragments(400)
