@@ -6,19 +6,21 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
-    Action, DataplaneConfig, Matcher, Route, RouteTarget, RoutingAction, RoutingRule, RoutingTable, RpFilter,
-    TableNumber, TrackingMode,
+    Action, ArpMode, DataplaneConfig, Matcher, Route, RouteTarget, RoutingAction, RoutingRule, RoutingTable,
+    RpFilter, TableNumber, TrackingMode,
 };
 use tollway_config::protocol::PacketDescription;
+use tollway_engine::packet::frame::VnetState;
 use tollway_engine::packet::slow_reason::SlowReason;
 use tollway_engine::packet::verdict::DropReason;
 use tollway_engine::snapshot::Snapshot;
 use tollway_testkit::config::{RouterConfig, rule};
-use tollway_testkit::packet::PacketBuilder;
+use tollway_testkit::packet::{PacketBuilder, arp_frame};
 use tollway_testkit::random::Random;
 use tollway_testkit::router::{Output, Router, To, port_facts};
 use tollway_testkit::routing::{lookup, network, routing_rule, table_mark, table_row};
 use tollway_testkit::{Counter, Ipv6Builder, seeds};
+use tollway_wire::arp;
 
 use reference::{DESTINATIONS, random_routes, random_rule, reference, six_routes, six_rule, six_text};
 
@@ -599,4 +601,26 @@ fn no_packet_is_lost_as_a_mark_moves_masqueraded_connections() {
         let flows = router.connections().iter().filter(|each| each.endpoints[1].1 == 53).count();
         assert_eq!(flows, 40);
     }
+}
+
+#[test]
+fn proxy_arp_goes_by_the_rules_of_who_asks() {
+    let only = RoutingAction::Lookup { table: 1, only: true, min_prefix: None };
+    let rule = RoutingRule { source: network("10.1.0.2/32"), ..routing_rule(only) };
+    let config = base().routing_rule(rule).with(|config| {
+        config.interfaces[0].arp = ArpMode::ProxyArp;
+        config.routes.retain(|route| route.options.table != 1);
+    });
+    let mut router = start(config, 1);
+    let answers = |router: &mut Router, client: u8| {
+        let request = arp::Repr {
+            operation: arp::REQUEST,
+            sender_mac: [2, 1, 10, 1, 0, client],
+            sender_addr: u32::from_be_bytes([10, 1, 0, client]),
+            target_mac: [0; 6],
+            target_addr: u32::from_be_bytes([203, 0, 113, 9]),
+        };
+        router.inject(0, arp_frame([0xff; 6], request), VnetState::default()).len()
+    };
+    assert_eq!((answers(&mut router, 2), answers(&mut router, 3)), (0, 1));
 }

@@ -3,12 +3,16 @@
 mod flows;
 mod oracle;
 
-use tollway_config::dataplane::{Action, ConnectionState, Matcher, Route, RouteTarget, TrackingMode};
+use tollway_config::dataplane::{
+    Action, ArpMode, ConnectionState, Matcher, Route, RouteTarget, TrackingMode,
+};
 use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget, RouteChange};
+use tollway_engine::packet::frame::VnetState;
 use tollway_engine::packet::verdict::DropReason;
-use tollway_testkit::packet::{PacketBuilder, tcp_flag};
+use tollway_testkit::packet::{PacketBuilder, arp_frame, tcp_flag};
 use tollway_testkit::router::{To, port_mac};
 use tollway_testkit::{Counter, Ipv6Builder, Output, Router, RouterConfig, rule};
+use tollway_wire::arp;
 
 const HOST: &str = "192.168.88.10";
 const OWN: &str = "192.168.88.1";
@@ -249,7 +253,7 @@ fn routes_of_other_programs_are_in_the_table_of_their_vrf_alone() {
             assert_eq!(asked(&mut router, 1), (0, 1), "round {round}");
         }
         // It outlives another configuration, also one with another interface in the VRF.
-        router.reconfigure(|config| drop(config.addresses.pop()));
+        router.reconfigure(|config| config.addresses.truncate(config.addresses.len() - 1));
         assert_eq!((asked(&mut router, 0).1, asked(&mut router, 1)), (0, (0, 1)));
         let number = u32::from_be_bytes([203, 0, 113, 0]);
         let gone = RouteChange::Remove { destination: number, prefix_len: 24, metric: 20 };
@@ -299,4 +303,62 @@ fn queues_and_lists_are_for_all_vrfs_and_connections_are_not() {
         assert!(ask(&mut router, 1, 4_000).is_some(), "established");
         assert!(ask(&mut router, 1, 4_002).is_none());
     }
+}
+
+#[test]
+fn proxy_arp_source_routes_and_redirects_go_by_the_table_of_the_vrf() {
+    let asked = |router: &mut Router, port: u16, target: &str| {
+        let number = |text: &str| text.parse::<std::net::Ipv4Addr>().expect("an address").to_bits();
+        let request = arp::Repr {
+            operation: arp::REQUEST,
+            sender_mac: [2, 1, 0, 0, 0, 9],
+            sender_addr: number(if port == 2 { UPLINK } else { HOST }),
+            target_mac: [0; 6],
+            target_addr: number(target),
+        };
+        router.inject(port, arp_frame([0xff; 6], request), VnetState::default()).len()
+    };
+    let proxying = config().with(|config| {
+        config.interfaces.iter_mut().for_each(|interface| interface.arp = ArpMode::ProxyArp);
+        config.settings.accept_source_route = true;
+    });
+    let mut router = router(proxying, 1);
+    // Blue's routes lead to the server; then only those of red and main do.
+    assert_eq!([0, 1].map(|port| asked(&mut router, port, SERVER)), [1, 1]);
+    router.reconfigure(|config| config.routes.retain(|route| route.options.table != 1));
+    assert_eq!([0, 1].map(|port| asked(&mut router, port, SERVER)), [0, 1]);
+    // An own address of the main table alone is no other station's, and nobody's in a VRF.
+    assert_eq!([0, 2].map(|port| asked(&mut router, port, "10.2.0.1")), [0, 1]);
+    // From the uplink blue's host is not there.
+    assert_eq!(asked(&mut router, 2, HOST), 0);
+    // A source route by the router of a VRF goes on by its table.
+    let routed = |router: &mut Router, port: u16| {
+        let packet = PacketBuilder::ipv4(HOST, OWN).udp(4000, 53).ip_options(&[131, 7, 4, 203, 0, 113, 5, 0]);
+        let out = router.send(port, &packet);
+        let out = later(router, out);
+        sent(&out, 2).iter().map(|output| output.bytes[37..41].to_vec()).collect::<Vec<_>>()
+    };
+    assert_eq!(routed(&mut router, 0), Vec::<Vec<u8>>::new());
+    // It records the address of the interface that it leaves by.
+    assert_eq!(routed(&mut router, 1), [[10, 2, 0, 1]]);
+    // A gateway in the network of the host is told to it in this VRF, although main has another way.
+    let mut route = router.config().routes[0].clone();
+    (route.row, route.options.table) = (990, 1);
+    let address = "192.168.88.254".parse().expect("an address");
+    route.target = RouteTarget::Gateway { address, interface: None };
+    router = router.hosts(0, &["192.168.88.254"]);
+    router.reconfigure(|config| config.routes.push(route));
+    let redirects = |router: &mut Router, port: u16| {
+        let mut count = 0;
+        for from in 0..3 {
+            let out = router.send(port, &PacketBuilder::ipv4(HOST, SERVER).udp(5000 + from, 53));
+            let out = later(router, out);
+            count += sent(&out, port)
+                .iter()
+                .filter(|output| output.arp().is_none() && output.packet().icmp == Some((5, 1)))
+                .count();
+        }
+        count
+    };
+    assert_eq!([0, 1].map(|port| redirects(&mut router, port) > 0), [true, false]);
 }

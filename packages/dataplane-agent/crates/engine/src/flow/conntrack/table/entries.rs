@@ -65,7 +65,7 @@ impl Replies {
     #[inline]
     fn place(&self, slot: u32) -> Option<usize> {
         let block = self.blocks.get((slot >> BLOCK_BITS) as usize)?.checked_sub(1)?;
-        Some((block as usize) << BLOCK_BITS | slot as usize % BLOCK)
+        Some(((block as usize) << BLOCK_BITS) | (slot as usize % BLOCK))
     }
 
     #[inline]
