@@ -58,3 +58,15 @@ it('is refused where it cannot work, and while addresses are on it', async () =>
   await router.rest('PATCH', `${LOOPBACK}/${rows[0]?.['.id']}`, { disabled: 'yes' });
   expect(router.peer?.active?.interfaces.find(({ name }) => name === 'loopback1')?.disabled).toBe(true);
 });
+
+it('is in the zone of its VRF', async () => {
+  const id = await router.add(LOOPBACK, { name: 'own' });
+  const zoneOf = (name: string) => router.peer?.active?.interfaces.find((each) => each.name === name)?.zone ?? 0;
+  expect(zoneOf('own')).toBe(0);
+  await router.add('/ip/vrf', { name: 'blue', interfaces: 'ether2,own' });
+  expect(zoneOf('own')).toBeGreaterThan(0);
+  expect(zoneOf('own')).toBe(zoneOf('ether2'));
+  await put('/ip/address', { address: '192.0.2.9/32', interface: 'own' });
+  expect((await router.rest('GET', '/ip/address')).rows.find((row) => row.interface === 'own')?.vrf).toBe('blue');
+  expect((await router.rest('GET', `${LOOPBACK}/${id}`)).item.name).toBe('own');
+});
