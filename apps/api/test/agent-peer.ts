@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import type { DataplaneConfig, PortInfo } from '@tollway/dataplane-agent';
+import type { DataplaneConfig, Ipv6AddressInfo, PortInfo } from '@tollway/dataplane-agent';
 import { PROTOCOL } from '@tollway/dataplane-agent/records';
 import { encodeFrame, FrameDecoder } from '../src/agent/frames.js';
 import type { NeighborInfo, Stats, TracedPacket } from '../src/agent/messages.js';
@@ -39,6 +39,8 @@ export class AgentPeer {
   clockNs = 0n;
   /** Packed records as the answer to `connections`. */
   connections: Buffer = Buffer.alloc(0);
+  /** Answer to `ipv6-addresses`. */
+  ipv6Addresses: readonly Ipv6AddressInfo[] = [];
   /** Ways past the slow path and slow reasons in `stats`. */
   handlers: Stats['fast-path']['handlers'] = [];
   slow: Stats['slow'] = [];
@@ -221,7 +223,7 @@ export class AgentPeer {
       case 'ipv6-neighbors':
         return reply({ neighbors: [] });
       case 'ipv6-addresses':
-        return reply({ addresses: [] });
+        return reply({ addresses: this.ipv6Addresses });
       case 'ipv6-routes':
         return reply({ records: new Uint8Array(0) });
       case 'routes':

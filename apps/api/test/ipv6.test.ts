@@ -1,4 +1,4 @@
-import { connectionRecord } from '@tollway/dataplane-agent/records';
+import { connectionRecord, FIRST_AUTOCONFIGURED_ROW } from '@tollway/dataplane-agent/records';
 import { menuByPath } from '@tollway/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Router } from './router.js';
@@ -265,6 +265,103 @@ it('settings reach the data plane when they differ from its own', async () => {
   expect(router.peer?.active?.settings.ipv6).toBeUndefined();
   const refused = await router.rest('POST', '/ipv6/settings/set', { 'multipath-hash-policy': 'l3-inner' });
   expect(refused.error.detail).toMatch(/multipath-hash-policy.*l3.*l4/);
+});
+
+describe('the router as a host', () => {
+  const set = async (values: Record<string, string>) => {
+    const answer = await router.rest('POST', '/ipv6/settings/set', values);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    return router.peer?.active?.settings.ipv6;
+  };
+  const rowOf = (name: string) => router.peer?.active?.interfaces.find((each) => each.name === name)?.row;
+
+  it('takes advertisements and redirects when it is told so, or by default while it forwards nothing', async () => {
+    const all = [rowOf('ether1'), rowOf('ether2'), rowOf('ether3')].filter((row) => row !== undefined);
+    const both = { 'accept-redirects': true, 'accept-advertisements-on': expect.arrayContaining(all) };
+    expect(await set({ forward: 'no' })).toMatchObject(both);
+    expect(await set({ 'accept-redirects': 'no', 'accept-router-advertisements': 'no' })).toEqual({
+      'disable-ipv6': false,
+      forward: false,
+      'max-neighbor-entries': 8192,
+    });
+    expect(await set({ forward: 'yes', 'accept-redirects': 'yes' })).toMatchObject({ 'accept-redirects': true });
+    await router.add('/interface/list', { name: 'uplinks' });
+    await router.add('/interface/list/member', { list: 'uplinks', interface: 'ether2' });
+    const some = { 'accept-router-advertisements': 'yes', 'accept-router-advertisements-on': 'uplinks' };
+    expect((await set(some))?.['accept-advertisements-on']).toEqual([rowOf('ether2')]);
+    await set({ 'accept-router-advertisements': 'yes-if-forwarding-disabled' });
+    expect(router.peer?.active?.settings.ipv6?.['accept-advertisements-on']).toBeUndefined();
+    const list = (await router.rest('GET', '/interface/list')).rows.find(({ name }) => name === 'uplinks');
+    expect(
+      await router.refused('POST', '/ipv6/settings/set', { 'accept-router-advertisements-on': 'none-such' }),
+    ).toMatch(/accept-router-advertisements-on.*none-such/);
+    expect((await router.rest('DELETE', `/interface/list/${list?.['.id']}`)).error.detail).toMatch(/\/ipv6\/settings/);
+    expect(await router.refused('POST', '/ipv6/settings/set', { 'accept-redirects': 'maybe' })).toMatch(
+      /accept-redirects.*yes-if-forwarding-disabled/,
+    );
+  });
+
+  it('keeps neighbours as it is told, by limits that are in order', async () => {
+    expect(await set({ 'stale-neighbor-timeout': '90', 'min-neighbor-entries': '100' })).toMatchObject({
+      'neighbor-collection': {
+        'stale-timeout-s': 90,
+        'detect-interval-s': 30,
+        'min-entries': 100,
+        'soft-max-entries': 4096,
+      },
+    });
+    expect(await set({ 'stale-neighbor-timeout': '60', 'min-neighbor-entries': '2048' })).toBeUndefined();
+    for (const [body, reason] of [
+      [
+        { 'min-neighbor-entries': '5000' },
+        'min-neighbor-entries: 5000 is more than soft-max-neighbor-entries; give 0..4096',
+      ],
+      [{ 'soft-max-neighbor-entries': '100' }, 'soft-max-neighbor-entries: 100 is less than min-neighbor-entries'],
+      [{ 'max-neighbor-entries': '4000' }, 'max-neighbor-entries: 4000 is less than soft-max-neighbor-entries'],
+      [{ 'stale-neighbor-timeout': '0' }, 'stale-neighbor-timeout'],
+    ] as const) {
+      expect(await router.refused('POST', '/ipv6/settings/set', body), JSON.stringify(body)).toContain(reason);
+    }
+  });
+
+  it('has addresses of advertised networks, with the time that is left of them', async () => {
+    if (router.peer === undefined) throw new Error('no peer');
+    const ether1 = rowOf('ether1') ?? 0;
+    const info = { interface: ether1, 'prefix-len': 64, state: 'preferred' } as const;
+    router.peer.ipv6Addresses = [
+      { ...info, row: 0, address: 'fe80::1' },
+      {
+        ...info,
+        row: FIRST_AUTOCONFIGURED_ROW,
+        address: '2001:db8:7::1',
+        lifetimes: { 'valid-s': 7_200, 'preferred-s': 3_600 },
+      },
+      {
+        ...info,
+        row: FIRST_AUTOCONFIGURED_ROW + 1,
+        address: '2001:db8:8::1',
+        lifetimes: { 'preferred-s': 0 },
+      },
+    ];
+    const { rows } = await router.rest('GET', ADDRESS);
+    const dynamic = rows.filter((row) => row.dynamic === 'true');
+    expect(dynamic).toMatchObject([
+      { address: 'fe80::1/64', 'link-local': 'true', interface: 'ether1' },
+      {
+        address: '2001:db8:7::1/64',
+        valid: '2h',
+        preferred: '1h',
+        deprecated: 'false',
+        global: 'true',
+        'eui-64': 'true',
+      },
+      { address: '2001:db8:8::1/64', valid: 'forever', preferred: '0s', deprecated: 'true', interface: 'ether1' },
+    ]);
+    expect(new Set(dynamic.map((row) => row['.id'])).size).toBe(3);
+    const second = dynamic[1]?.['.id'] ?? '';
+    expect((await router.rest('GET', `${ADDRESS}/${second}`)).item.address).toBe('2001:db8:7::1/64');
+    expect((await router.rest('DELETE', `${ADDRESS}/${second}`)).status).not.toBe(204);
+  });
 });
 
 describe('connections of IPv6', () => {

@@ -2143,6 +2143,14 @@ export interface IpSettings {
  */
 export interface Ipv6Settings {
   /**
+   * Interface rows on which router advertisements are taken, as by a host (RFC 4861 §6.3.4).
+   */
+  'accept-advertisements-on'?: number[];
+  /**
+   * Follow redirects with what the router itself sends (RFC 4861 §8.3).
+   */
+  'accept-redirects'?: boolean;
+  /**
    * No interface has IPv6.
    */
   'disable-ipv6': boolean;
@@ -2162,6 +2170,34 @@ export interface Ipv6Settings {
    * What a flow is, where a route has several gateways.
    */
   'multipath-hash'?: MultipathHash;
+  /**
+   * Which neighbours of IPv6 are forgotten, and when.
+   */
+  'neighbor-collection'?: NeighborCollection;
+}
+/**
+ * When neighbours that nobody uses are forgotten, as gc_stale_time, gc_interval, gc_thresh1 and gc_thresh2 of Linux say it.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "NeighborCollection".
+ */
+export interface NeighborCollection {
+  /**
+   * Time between two looks at one that has been kept for longer, s.
+   */
+  'detect-interval-s': number;
+  /**
+   * Up to this number of neighbours none is forgotten.
+   */
+  'min-entries': number;
+  /**
+   * Above this number of neighbours unconfirmed ones go within seconds.
+   */
+  'soft-max-entries': number;
+  /**
+   * Time for which an unconfirmed neighbour is kept, s.
+   */
+  'stale-timeout-s': number;
 }
 /**
  * A simple queue. The first one in list order that a packet fits takes it: as *download* when the
@@ -2966,17 +3002,38 @@ export interface Ipv6AddressInfo {
    */
   interface: number;
   /**
+   * What is left of an address of an advertised network.
+   */
+  lifetimes?: Ipv6Lifetimes | null;
+  /**
    * Prefix length of the connected network, bits.
    */
   'prefix-len': number;
   /**
-   * Row of `/ipv6/address`; 0 for a link-local address that the router has made.
+   * Row of `/ipv6/address`; 0 for a link-local address that the router has made, from
+   * [`FIRST_AUTOCONFIGURED_ROW`](crate::dataplane::FIRST_AUTOCONFIGURED_ROW) on for one of an advertised network.
    */
   row: number;
   /**
    * State.
    */
   state: Ipv6AddressState;
+}
+/**
+ * The time that is left of an address (RFC 4862 §5.5.4); without end where it is missing.
+ *
+ * This interface was referenced by `Agent`'s JSON-Schema
+ * via the `definition` "Ipv6Lifetimes".
+ */
+export interface Ipv6Lifetimes {
+  /**
+   * Until it is deprecated: no new connections are made from it, s.
+   */
+  'preferred-s'?: number | null;
+  /**
+   * Until it is removed, s.
+   */
+  'valid-s'?: number | null;
 }
 /**
  * A packet and what each stage did with it.

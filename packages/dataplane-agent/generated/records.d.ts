@@ -259,6 +259,8 @@ export declare const MAX_FRAME: 268435456;
 export declare const MAX_TRACES: 4;
 /** Queues whose milliseconds are noted at a time. */
 export declare const MAX_TOKEN_BUCKETS: 4;
+/** First row of addresses that the router makes itself in advertised networks. */
+export declare const FIRST_AUTOCONFIGURED_ROW: 805306368;
 /** First id of rows that the agent makes itself. */
 export declare const FIRST_DYNAMIC_ROW: 2147483648;
 /** Time left of an address list entry that stays until the agent ends. */

@@ -1,13 +1,35 @@
-import type { Ipv6Settings } from '@tollway/dataplane-agent';
+import type { Ipv6Settings, NeighborCollection } from '@tollway/dataplane-agent';
 import type { CompileContext } from './context.js';
 import { Settings } from './settings.js';
 
 /** What the data plane has without these settings, which are then left out. */
 const DEFAULTS = { 'disable-ipv6': false, forward: true, 'max-neighbor-entries': 8192 } as const;
 
+const COLLECTION: readonly (readonly [keyof NeighborCollection, number])[] = [
+  ['stale-timeout-s', 60],
+  ['detect-interval-s', 30],
+  ['min-entries', 2048],
+  ['soft-max-entries', 4096],
+];
+
+/** Whether the router does as a host does: if it is set so, or while it forwards nothing. */
+function accepts(settings: Settings, property: string): boolean {
+  const word = settings.word(property);
+  return word === 'yes' || (word === 'yes-if-forwarding-disabled' && !settings.yes('forward'));
+}
+
 /** `/ipv6/settings`, which are part of the settings of the data plane; undefined while all have their defaults. */
 export function compileIpv6Settings(context: CompileContext): Ipv6Settings | undefined {
   const settings = new Settings(context, '/ipv6/settings');
+  const collection: NeighborCollection = {
+    'stale-timeout-s': settings.integer('stale-neighbor-timeout'),
+    'detect-interval-s': settings.integer('stale-neighbor-detect-interval'),
+    'min-entries': settings.integer('min-neighbor-entries'),
+    'soft-max-entries': settings.integer('soft-max-neighbor-entries'),
+  };
+  const isDefaultCollection = COLLECTION.every(([property, value]) => collection[property] === value);
+  const list = settings.word('accept-router-advertisements-on');
+  const listening = accepts(settings, 'accept-router-advertisements') ? (context.interfaces.list(list) ?? []) : [];
   const compiled: Ipv6Settings = {
     'disable-ipv6': settings.yes('disable-ipv6'),
     forward: settings.yes('forward'),
@@ -15,6 +37,9 @@ export function compileIpv6Settings(context: CompileContext): Ipv6Settings | und
     // The data plane leaves defaults out, too.
     ...(settings.word('multipath-hash-policy') === 'l4' && { 'multipath-hash': 'l4' }),
     ...(settings.yes('disable-link-local-address') && { 'disable-link-local-address': true }),
+    ...(accepts(settings, 'accept-redirects') && { 'accept-redirects': true }),
+    ...(listening.length > 0 && { 'accept-advertisements-on': [...listening] }),
+    ...(!isDefaultCollection && { 'neighbor-collection': collection }),
   };
   const isDefault =
     Object.keys(compiled).length === Object.keys(DEFAULTS).length &&

@@ -45,6 +45,11 @@ export class ArrayRows implements RowSet {
     return this.#rows[index]?.['.id'] ?? '';
   }
 
+  indexOf(id: string): number | undefined {
+    const index = this.#rows.findIndex((row) => row['.id'] === id.toUpperCase());
+    return index < 0 ? undefined : index;
+  }
+
   value(index: number, property: string): string | undefined {
     const row = this.#rows[index];
     return row !== undefined && Object.hasOwn(row, property) ? row[property] : undefined;

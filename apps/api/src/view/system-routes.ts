@@ -5,8 +5,9 @@ import { parseRowId, rowIdText } from '../snapshot/snapshot.js';
 import type { Names } from './route-hints.js';
 import { type RestRow, type RowSet, yesNo } from './rows.js';
 
-/** RouterOS's flags of routing protocols, by their numbers in rtnetlink(7). */
+/** RouterOS's flags of where routes of other programs come from, by their numbers in rtnetlink(7). */
 const PROTOCOL_FLAGS: ReadonlyMap<number, string> = new Map([
+  [9, 'slaac'],
   [186, 'bgp'],
   [187, 'is-is'],
   [188, 'ospf'],

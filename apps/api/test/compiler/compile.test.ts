@@ -250,7 +250,13 @@ describe('compile', () => {
     expect(config.neighbors).toEqual([
       { row: 10, interface: 2, address: 'fe80::9', 'mac-address': 'aa:00:00:00:00:09', published: false },
     ]);
-    expect(config.settings.ipv6).toEqual({ 'disable-ipv6': false, forward: false, 'max-neighbor-entries': 8192 });
+    expect(config.settings.ipv6).toEqual({
+      'accept-advertisements-on': [1, 2],
+      'accept-redirects': true,
+      'disable-ipv6': false,
+      forward: false,
+      'max-neighbor-entries': 8192,
+    });
     expect(Object.fromEntries(invalid)).toEqual({
       7: 'gateway: 2001:db8:1::1 is an address of this router itself',
       8: 'pref-src: 2001:db8:4::1 is no enabled address of this router; give one of those, or unset it',

@@ -190,7 +190,7 @@ it('an item is looked up by its id where the set can, and only there', async () 
       return super.value(index, property);
     }
 
-    indexOf(id: string): number | undefined {
+    override indexOf(id: string): number | undefined {
       const index = rows.findIndex((row) => row['.id'] === id);
       return index < 0 ? undefined : index;
     }

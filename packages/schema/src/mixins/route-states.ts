@@ -16,6 +16,11 @@ export const routeStates: Readonly<Record<string, Prop>> = {
   'is-is': state('IS-IS', 'Learned from IS-IS.'),
 };
 
+/** What routes of IPv6 may come from beside that. */
+export const slaac: Readonly<Record<'slaac', Prop>> = {
+  slaac: state('SLAAC', 'Follows from router advertisements.'),
+};
+
 /** Their flags. */
 export const routeFlags: readonly Flag[] = [
   dynamicFlag,

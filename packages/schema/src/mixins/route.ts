@@ -13,7 +13,7 @@ import { comment } from './comment.js';
 import { disabled, dynamic } from './disabled.js';
 import { hint } from './hint.js';
 import { readOnly } from './read-only.js';
-import { routeFlags, routeStates } from './route-states.js';
+import { routeFlags, routeStates, slaac } from './route-states.js';
 
 const discards = (label: string, help: string): Prop => ({
   kind: present,
@@ -114,9 +114,14 @@ export const routeMenu = (
     ...dynamic(),
     ...hint('Why the route is not used, or what the other properties do not say of it.', 'Status'),
     ...routeStates,
+    ...(family === 'ipv6' && slaac),
     ecmp: readOnly(bool, 'ECMP', 'One of several next hops between which flows are divided.', 'Status'),
   },
-  flags: [...routeFlags, { letter: '+', prop: 'ecmp', title: 'ecmp' }],
+  flags: [
+    ...routeFlags,
+    ...(family === 'ipv6' ? [{ letter: 'g', prop: 'slaac', title: 'slaac' }] : []),
+    { letter: '+', prop: 'ecmp', title: 'ecmp' },
+  ],
   columns: ['dst-address', 'gateway', 'distance', 'routing-table', 'pref-src', 'immediate-gw', 'comment'],
   tabs: ['General', 'Status'],
   key: ['dst-address', 'gateway'],

@@ -1,6 +1,6 @@
 import type { Ipv6AddressInfo } from '@tollway/dataplane-agent';
-import { FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
-import { ipv6, ipv6Prefix, isAdvertisable, isLinkLocal } from '@tollway/schema';
+import { FIRST_AUTOCONFIGURED_ROW, FIRST_DYNAMIC_ROW } from '@tollway/dataplane-agent/records';
+import { durationText, ipv6, ipv6Prefix, isAdvertisable, isLinkLocal } from '@tollway/schema';
 import { compileIpv6Addresses } from '../../compiler/ipv6-addresses.js';
 import { noIpv6Host } from '../../config/checks/addresses.js';
 import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
@@ -98,7 +98,7 @@ const readAddresses =
       const names = interfaceNames(snapshot);
       const vrfOf = vrfNames(snapshot);
       const made = known
-        ?.filter(({ row }) => row === 0)
+        ?.filter(({ row }) => row === 0 || row >= FIRST_AUTOCONFIGURED_ROW)
         .map((info) => madeRow(info, names.get(info.interface), vrfOf(names.get(info.interface))));
       const value = (id: number, property: string): string | undefined => {
         const [row, info] = [byId.get(id), infos.get(id)];
@@ -132,23 +132,35 @@ const readAddresses =
 const hintOf = ({ state, address }: Ipv6AddressInfo, isMade: boolean): string | undefined =>
   UNUSED[state](address) ?? (isMade ? `the address is ${address}` : undefined);
 
-/** A link-local address that the router has made. There is one for each interface. */
+/** The time that is left of an address of an advertised network. */
+function lifetimesOf({ lifetimes }: Ipv6AddressInfo): RestRow {
+  if (!lifetimes) return {};
+  const { 'valid-s': valid = null, 'preferred-s': preferred = null } = lifetimes;
+  const text = (seconds: number | null) => (seconds === null ? 'forever' : durationText(seconds * 1_000));
+  return { valid: text(valid), preferred: text(preferred), deprecated: yesNo(preferred === 0) };
+}
+
+/**
+ * An address that the router has made: a link-local one, of which there is one for each interface, or one of a network
+ * that is advertised to it.
+ */
 function madeRow(info: Ipv6AddressInfo, name: string | undefined, vrf: string): RestRow {
   const hint = hintOf(info, false);
   const shown = name ?? 'unknown';
   return {
-    '.id': rowIdText(FIRST_DYNAMIC_ROW + info.interface),
+    '.id': rowIdText(FIRST_DYNAMIC_ROW + (info.row === 0 ? info.interface : info.row)),
     address: `${info.address}/${info['prefix-len']}`,
     interface: shown,
     'actual-interface': shown,
     vrf,
-    'eui-64': 'false',
+    'eui-64': yesNo(info.row !== 0),
     advertise: 'false',
     'no-dad': 'false',
     disabled: 'false',
     invalid: yesNo(info.state === 'duplicate'),
     dynamic: 'true',
     ...scopeOf(ipv6(info.address) ?? 0n),
+    ...lifetimesOf(info),
     ...(hint !== undefined && { hint }),
   };
 }

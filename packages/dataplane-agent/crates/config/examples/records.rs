@@ -5,7 +5,8 @@ use std::io::Write;
 
 use serde_json::json;
 use tollway_config::dataplane::{
-    FIRST_DYNAMIC_ROW, FORMAT, MAX_JUMP_DEPTH, MAX_QUEUE_LEVELS, MAX_ROUTING_TABLES, MAX_VLAN_TAGS,
+    FIRST_AUTOCONFIGURED_ROW, FIRST_DYNAMIC_ROW, FORMAT, MAX_JUMP_DEPTH, MAX_QUEUE_LEVELS,
+    MAX_ROUTING_TABLES, MAX_VLAN_TAGS,
 };
 use tollway_config::protocol::record::{CODES, NO_END, layouts};
 use tollway_config::protocol::{MAX_FRAME, MAX_TOKEN_BUCKETS, MAX_TRACES, PROTOCOL};
@@ -38,6 +39,11 @@ fn main() -> std::io::Result<()> {
         ["MAX_FRAME", MAX_FRAME, "Largest frame either side accepts, bytes."],
         ["MAX_TRACES", MAX_TRACES, "Traces that are followed at a time."],
         ["MAX_TOKEN_BUCKETS", MAX_TOKEN_BUCKETS, "Queues whose milliseconds are noted at a time."],
+        [
+            "FIRST_AUTOCONFIGURED_ROW",
+            FIRST_AUTOCONFIGURED_ROW,
+            "First row of addresses that the router makes itself in advertised networks.",
+        ],
         ["FIRST_DYNAMIC_ROW", FIRST_DYNAMIC_ROW, "First id of rows that the agent makes itself."],
         ["NO_END", NO_END, "Time left of an address list entry that stays until the agent ends."],
     ]);

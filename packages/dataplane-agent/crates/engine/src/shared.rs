@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use tollway_config::dataplane::{DataplaneConfig, RowId};
-use tollway_config::protocol::{Ipv6AddressInfo, Ipv6NeighborInfo, NeighborInfo};
+use tollway_config::dataplane::{DataplaneConfig, FIRST_AUTOCONFIGURED_ROW, RowId};
+use tollway_config::protocol::{Ipv6AddressInfo, Ipv6Lifetimes, Ipv6NeighborInfo, NeighborInfo};
 
 use crate::firewall::address_set::AddressSets;
 use crate::flow::change_counters::ChangeCounters;
@@ -15,6 +15,7 @@ use crate::flow::directory::Directory;
 use crate::flow::outside_ports::SharedFreePorts;
 use crate::ip::address_states::AddressStates;
 use crate::ip::fib::{Address, DynamicRoute, FibFull, Prefix, RouteChange, Table};
+use crate::ip::heard_routers::HeardRouters;
 use crate::ip::icmp_rate::IcmpErrorRate;
 use crate::ip::learned_gateways::LearnedGateways;
 use crate::ip::neighbor::{NeighborKey, Neighbors};
@@ -28,6 +29,9 @@ use crate::qos::queues::shared::SharedQueues;
 use crate::random::{STEP, split_mix};
 use crate::snapshot::{ChangedRoutes, Interface, InterfaceIpv6, OwnAddress, Snapshot};
 use crate::time::{Now, WallClock};
+
+/// Length of a network of which stations make themselves addresses, bits (RFC 2464 §4).
+const NETWORK_LEN: u8 = 64;
 
 /// The state that all workers of a process share apart from the configuration.
 #[derive(Debug)]
@@ -56,6 +60,10 @@ pub struct Shared {
     pub(crate) redirects: RedirectRate,
     /// Gateways that ICMP redirects have named.
     pub(crate) learned_gateways: LearnedGateways,
+    /// Those of IPv6.
+    pub(crate) learned_gateways6: LearnedGateways<u128>,
+    /// Routers and networks that advertisements have told of.
+    pub heard_routers: HeardRouters,
     /// Memory of waiting fragments of IPv4, bytes.
     pub(crate) fragment_bytes: Arc<AtomicUsize>,
     /// Memory of waiting fragments of IPv6, bytes.
@@ -83,6 +91,8 @@ impl Shared {
             icmp_errors: IcmpErrorRate::default(),
             redirects: RedirectRate::default(),
             learned_gateways: LearnedGateways::default(),
+            learned_gateways6: LearnedGateways::default(),
+            heard_routers: HeardRouters::new(seed),
             fragment_bytes: Arc::default(),
             fragment6_bytes: Arc::default(),
             log: Log::default(),
@@ -102,6 +112,7 @@ impl Shared {
             icmp_errors: self.icmp_errors.copy(),
             redirects: self.redirects.copy(),
             learned_gateways: self.learned_gateways.copy(),
+            learned_gateways6: self.learned_gateways6.copy(),
             wall_clock: self.wall_clock.copy(),
             ..Shared::new(self.workers, self.seed)
         }
@@ -157,15 +168,22 @@ impl Shared {
     }
 
     /// The router's addresses of IPv6 and their states.
-    pub fn ipv6_addresses(&self, snapshot: &Snapshot) -> Vec<Ipv6AddressInfo> {
+    pub fn ipv6_addresses(&self, snapshot: &Snapshot, now: Now) -> Vec<Ipv6AddressInfo> {
         let of = |interface: &Interface| {
             let own = interface.ipv6.as_ref().map_or(&[][..], |ipv6| &ipv6.addresses);
+            let lifetimes = |own: &OwnAddress| {
+                let made = own.row >= FIRST_AUTOCONFIGURED_ROW;
+                let network = (own.address.masked(NETWORK_LEN), NETWORK_LEN);
+                made.then(|| self.heard_routers.lifetimes(interface.row, network, now)).flatten()
+            };
             let info = |own: &OwnAddress| Ipv6AddressInfo {
                 row: own.row,
                 interface: interface.row,
                 address: Ipv6Addr::from_bits(own.address),
                 prefix_len: own.prefix_len,
                 state: self.address_states.state((interface.row, Addr(own.address))),
+                lifetimes: lifetimes(own)
+                    .map(|left| Ipv6Lifetimes { valid_s: left.valid, preferred_s: left.preferred }),
             };
             own.iter().map(info).collect::<Vec<_>>()
         };

@@ -17,6 +17,7 @@ mod flow_cache;
 mod forwarding;
 mod forwarding_v6;
 mod fragmented_segments;
+mod host_v6;
 mod icmp_fragments;
 mod interface_queues;
 mod interleaving;

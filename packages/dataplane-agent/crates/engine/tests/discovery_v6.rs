@@ -120,7 +120,7 @@ fn the_number_of_neighbours_is_limited_for_each_family() {
 }
 
 fn states(router: &Router) -> Vec<(u32, Ipv6AddressState)> {
-    let own = router.shared().ipv6_addresses(router.snapshot());
+    let own = router.shared().ipv6_addresses(router.snapshot(), router.now());
     own.iter().map(|own| (own.row, own.state)).collect()
 }
 

@@ -23,7 +23,7 @@ type Said = (u16, Vec<(u128, u8, u32, u32)>);
 fn advertisements(out: &[Output]) -> Vec<Said> {
     let all = out.iter().filter_map(|out| {
         let packet = out.ipv6();
-        let Some(ndp::Message::RouterAdvertisement { lifetime, options }) = packet.discovery() else {
+        let Some(ndp::Message::RouterAdvertisement { lifetime, options, .. }) = packet.discovery() else {
             return None;
         };
         assert_eq!((out.to, packet.dst.to_bits(), packet.hop_limit), (To::Port(0), ipv6::ALL_NODES, 255));

@@ -109,6 +109,8 @@ pub enum Message<'a> {
     RouterAdvertisement {
         /// Time for which the sender is a default router, s; 0 it is none.
         lifetime: u16,
+        /// Bits of the sixth byte: managed and other configuration, and in bits 3 and 4 the preference (RFC 4191 §2.2).
+        flags: u8,
         /// Options.
         options: Options<'a>,
     },
@@ -154,6 +156,7 @@ pub fn parse(message: &[u8]) -> Result<Message<'_>, Error> {
         icmpv6::ROUTER_SOLICITATION => Message::RouterSolicitation { options: options(8)? },
         icmpv6::ROUTER_ADVERTISEMENT => Message::RouterAdvertisement {
             lifetime: field::get16(message, 6),
+            flags: field::get8(message, 5),
             options: options(ROUTER_ADVERTISEMENT)?,
         },
         icmpv6::NEIGHBOR_SOLICITATION => {
@@ -221,6 +224,59 @@ pub struct PrefixRepr {
     pub valid: u32,
     /// Preferred lifetime, s.
     pub preferred: u32,
+}
+
+/// A prefix information option (§4.6.2), as it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrefixInformation {
+    /// The prefix; bits behind its length may be set.
+    pub prefix: u128,
+    /// Its length, bits; more than 128 is no length.
+    pub len: u8,
+    /// Stations of the prefix are on the link.
+    pub on_link: bool,
+    /// Stations make themselves addresses of the prefix.
+    pub autonomous: bool,
+    /// Valid lifetime, s.
+    pub valid: u32,
+    /// Preferred lifetime, s.
+    pub preferred: u32,
+}
+
+impl PrefixInformation {
+    /// Reads an option; `None` for one of another type or length.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let is_it = bytes.len() == PREFIX_OPTION && field::get8(bytes, 0) == option::PREFIX;
+        is_it.then(|| Self {
+            prefix: field::get128(bytes, 16),
+            len: field::get8(bytes, 2),
+            on_link: field::get8(bytes, 3) & 0x80 != 0,
+            autonomous: field::get8(bytes, 3) & 0x40 != 0,
+            valid: field::get32(bytes, 4),
+            preferred: field::get32(bytes, 8),
+        })
+    }
+}
+
+/// A router solicitation, to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SolicitationRepr {
+    /// Link-layer address of the sender.
+    pub link: [u8; 6],
+}
+
+impl SolicitationRepr {
+    /// Length of the message, bytes.
+    pub const LEN: usize = 8 + LINK_OPTION;
+
+    /// Writes the message between two addresses, with its checksum. Bytes that do not fit are left out.
+    pub fn emit(&self, message: &mut [u8], src: u128, dst: u128) {
+        message.fill(0);
+        field::put(message, 0, &[icmpv6::ROUTER_SOLICITATION]);
+        field::put(message, 8, &[option::SOURCE_LINK, 1]);
+        field::put(message, 10, &self.link);
+        icmpv6::fill_checksum(message, src, dst);
+    }
 }
 
 /// A router advertisement, to be written.
@@ -313,11 +369,29 @@ mod tests {
         let mut bytes = vec![0xff; repr.len()];
         repr.emit(&mut bytes, 1, 2);
         assert!(icmpv6::Packet::new_checked(&bytes[..]).unwrap().verify_checksum_between(1, 2));
-        let Message::RouterAdvertisement { lifetime, options } = parse(&bytes).unwrap() else { panic!() };
+        let Message::RouterAdvertisement { lifetime, flags, options } = parse(&bytes).unwrap() else {
+            panic!()
+        };
+        assert_eq!(flags, 0);
+        let read: Vec<_> = options.into_iter().filter_map(PrefixInformation::read).collect();
+        let (on_link, autonomous) = (true, true);
+        let (valid, preferred) = (2_592_000, 604_800);
+        let told =
+            PrefixInformation { prefix: 0x2001 << 112, len: 64, on_link, autonomous, valid, preferred };
+        assert_eq!(read, [told; 2]);
         assert_eq!((lifetime, options.link(option::SOURCE_LINK)), (1800, Some(MAC)));
         let found: Vec<_> = options.into_iter().filter(|option| option[0] == option::PREFIX).collect();
         assert_eq!(found.len(), 2);
         assert_eq!((found[1][2], field::get128(found[1], 16)), (64, 0x2001 << 112));
+    }
+
+    #[test]
+    fn a_solicitation_of_routers_says_who_asks() {
+        let mut bytes = [0xff; SolicitationRepr::LEN];
+        SolicitationRepr { link: MAC }.emit(&mut bytes, 1, 2);
+        assert!(icmpv6::Packet::new_checked(&bytes[..]).unwrap().verify_checksum_between(1, 2));
+        let Message::RouterSolicitation { options } = parse(&bytes).unwrap() else { panic!() };
+        assert_eq!(options.link(option::SOURCE_LINK), Some(MAC));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The agent: starts everything, runs the control loop, stops everything.
 
+mod autoconfiguration;
 mod control;
 mod learning;
 mod requests;
@@ -63,7 +64,7 @@ pub struct Agent {
     pub(crate) digest: Digest,
     /// The compiled configuration in force.
     pub(crate) snapshot: Arc<Snapshot>,
-    /// Configuration that `snapshot` was made from.
+    /// Configuration that `snapshot` was made from, with the addresses that the router has made itself.
     built_from: Arc<DataplaneConfig>,
     /// What all workers share.
     pub(crate) shared: Arc<Shared>,
@@ -79,6 +80,8 @@ pub struct Agent {
     pub(crate) router: Option<RouterNamespaces>,
     /// Routes of other programs in these namespaces.
     learned: LearnedTables,
+    /// Addresses and routes by router advertisements.
+    autoconfiguration: autoconfiguration::Autoconfiguration,
     /// Configurations that were prepared and not yet committed.
     pub(crate) prepared: Vec<Prepared>,
     /// Token of the configuration prepared last.
@@ -106,6 +109,8 @@ impl Agent {
     pub fn build(&mut self, config: &DataplaneConfig) -> Result<Rebuilt, BuildError> {
         self.generation += 1;
         let basis = Basis { config: &self.built_from, snapshot: &self.snapshot };
+        let extended = self.autoconfiguration.extended(config);
+        let config = extended.as_ref().unwrap_or(config);
         Snapshot::rebuild(basis, config, &self.ports.facts(), self.generation)
     }
 
@@ -120,7 +125,7 @@ impl Agent {
         self.links.follow(&snapshot, self.workers.len());
         self.workers.apply(&snapshot, &self.links)?;
         self.snapshot = snapshot;
-        self.built_from = Arc::clone(config);
+        self.built_from = self.effective(config);
         Ok(())
     }
 
@@ -199,7 +204,8 @@ impl Agent {
             let config = Arc::clone(&self.active.config);
             self.generation += 1;
             let facts = self.ports.facts();
-            if let Ok(snapshot) = Snapshot::build_after(&self.snapshot, &config, &facts, self.generation) {
+            let effective = self.effective(&config);
+            if let Ok(snapshot) = Snapshot::build_after(&self.snapshot, &effective, &facts, self.generation) {
                 self.facts_version += 1;
                 self.swap_tables(&config, Rebuilt { snapshot, routes: ChangedRoutes::default() })?;
             }

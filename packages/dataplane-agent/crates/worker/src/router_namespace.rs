@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tollway_config::dataplane::{
     DataplaneConfig, Interface, InterfaceAddress, IpSettings, RowId, TcpTimestamps,
 };
-use tollway_engine::ip::fib::{Address, Discard, ListedRoute, Table};
+use tollway_engine::ip::fib::{Address, Discard, ListedRoute, RouteSource, Table};
 use tollway_engine::packet::tuple::Zone;
 use tollway_engine::snapshot::Snapshot;
 use tollway_io::netns::Namespace;
@@ -17,6 +17,8 @@ use tollway_wire::ipv6;
 use crate::commands::Command;
 use crate::workers::{WorkerLost, Workers};
 
+/// Routing protocol number of routes from router advertisements (rtnetlink(7)).
+pub const RTPROT_RA: u8 = 9;
 /// Routing protocol number of the mirrored routes (`/etc/iproute2/rt_protos` leaves it free).
 pub const ROUTE_PROTOCOL: u8 = 84;
 
@@ -102,6 +104,9 @@ impl RouterNamespace {
         let ways = Ways::new(config, &wanted, self.zone);
         let mut routes = wanted_routes(snapshot.home(self.zone), &ways);
         routes.append(&mut wanted_routes(snapshot.home6(self.zone), &ways));
+        if self.zone == 0 && !config.settings.ipv6.accept_advertisements_on.is_empty() {
+            routes.append(&mut heard_routes(snapshot.fib6(), &ways));
+        }
         let mut problems = self.set_sysctls(&config.settings);
 
         let stale = self.routes.difference(&routes).map(|route| format!("route del {route}"));
@@ -366,6 +371,18 @@ fn wanted_routes<A: NamedAddress>(fib: &Table<A>, ways: &Ways<'_>) -> BTreeSet<S
         {
             taken.insert(key);
             lines.insert(words);
+        }
+    });
+    lines
+}
+
+/// Routes of router advertisements that the router uses, as words of `ip route`.
+fn heard_routes(fib: &Table<u128>, ways: &Ways<'_>) -> BTreeSet<String> {
+    let mut lines = BTreeSet::new();
+    fib.for_each_learned(|route| {
+        let is_heard = matches!(route.source, RouteSource::Dynamic { protocol: RTPROT_RA, .. });
+        if is_heard && route.active {
+            lines.extend(route_words(route, ways));
         }
     });
     lines

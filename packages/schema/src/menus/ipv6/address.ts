@@ -5,6 +5,7 @@ import { hint } from '../../mixins/hint.js';
 import { readOnly } from '../../mixins/read-only.js';
 import { vrf } from '../../mixins/vrf.js';
 import { bool } from '../../props/bool.js';
+import { duration } from '../../props/duration.js';
 import { ipv6, isLinkLocal } from '../../props/ipv6.js';
 import { ipv6InterfacePrefix } from '../../props/ipv6-address.js';
 import { reference } from '../../props/reference.js';
@@ -16,6 +17,9 @@ export function isAdvertisable(prefix: string): boolean {
   const value = ipv6(address);
   return value !== undefined && length === '64' && !isLinkLocal(value);
 }
+
+/** Time that is left of an address. */
+const lifetime = duration({ keywords: ['forever'] });
 
 /** IPv6 addresses of the router; each makes a connected route. */
 export const ipv6AddressMenu = defineMenu({
@@ -77,10 +81,13 @@ export const ipv6AddressMenu = defineMenu({
       derived: { from: ['interface'], value: (values) => values.interface },
     },
     ...vrf('VRF of the interface, in which the address is used.'),
+    valid: readOnly(lifetime, 'Valid', 'Time until an address of an advertised network is removed.', 'Status'),
+    preferred: readOnly(lifetime, 'Preferred', 'Time until no new connections are made from it.', 'Status'),
     ...invalid(),
     ...dynamic(),
     global: readOnly(bool, 'Global', 'Reachable from other links.', 'Status'),
     'link-local': readOnly(bool, 'Link Local', 'Only for neighbours on the same link.', 'Status'),
+    deprecated: readOnly(bool, 'Deprecated', 'Not used for new connections: its preferred time is over.', 'Status'),
     ...hint('What the address is, or why it is not used.', 'Status'),
   },
   flags: [
@@ -89,6 +96,7 @@ export const ipv6AddressMenu = defineMenu({
     dynamicFlag,
     { letter: 'G', prop: 'global', title: 'global' },
     { letter: 'L', prop: 'link-local', title: 'link-local' },
+    { letter: 'd', prop: 'deprecated', title: 'deprecated' },
   ],
   columns: ['address', 'interface', 'advertise', 'comment'],
   tabs: ['General', 'Status'],

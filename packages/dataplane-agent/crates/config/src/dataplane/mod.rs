@@ -25,7 +25,8 @@ pub use queue::{
 };
 pub use routing::{MAX_ROUTING_TABLES, RoutingAction, RoutingRule, RoutingTable};
 pub use settings::{
-    FasttrackMode, IpSettings, Ipv6Settings, MultipathHash, RpFilter, TcpTimestamps, Tracking, TrackingMode,
+    FasttrackMode, IpSettings, Ipv6Settings, MultipathHash, NeighborCollection, RpFilter, TcpTimestamps,
+    Tracking, TrackingMode,
 };
 
 /// Stable identity of a configuration row, unique over all menus of one router and never reused.
@@ -35,6 +36,10 @@ pub type RowId = u32;
 
 /// First row id of the range that the data plane gives to rows it makes itself.
 pub const FIRST_DYNAMIC_ROW: RowId = 0x8000_0000;
+
+/// First row id of the range of addresses that the router makes itself in networks that are advertised to it. It is below
+/// [`FIRST_DYNAMIC_ROW`], as clients name what follows from a row by the sum of both.
+pub const FIRST_AUTOCONFIGURED_ROW: RowId = 0x3000_0000;
 
 /// Version of this format. The agent reads this one and the one before.
 pub const FORMAT: u32 = 7;

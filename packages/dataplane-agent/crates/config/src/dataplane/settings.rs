@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::RowId;
+
 /// `/ip/settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -111,6 +113,42 @@ pub struct Ipv6Settings {
     /// Interfaces with an address of IPv6 get no link-local address (RFC 4862 §5.3) beside it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disable_link_local_address: bool,
+    /// Follow redirects with what the router itself sends (RFC 4861 §8.3).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accept_redirects: bool,
+    /// Interface rows on which router advertisements are taken, as by a host (RFC 4861 §6.3.4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept_advertisements_on: Vec<RowId>,
+    /// Which neighbours of IPv6 are forgotten, and when.
+    #[serde(default, skip_serializing_if = "NeighborCollection::is_default")]
+    pub neighbor_collection: NeighborCollection,
+}
+
+/// When neighbours that nobody uses are forgotten, as gc_stale_time, gc_interval, gc_thresh1 and gc_thresh2 of Linux say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NeighborCollection {
+    /// Time for which an unconfirmed neighbour is kept, s.
+    pub stale_timeout_s: u32,
+    /// Time between two looks at one that has been kept for longer, s.
+    pub detect_interval_s: u32,
+    /// Up to this number of neighbours none is forgotten.
+    pub min_entries: u32,
+    /// Above this number of neighbours unconfirmed ones go within seconds.
+    pub soft_max_entries: u32,
+}
+
+impl Default for NeighborCollection {
+    fn default() -> Self {
+        Self { stale_timeout_s: 60, detect_interval_s: 30, min_entries: 2048, soft_max_entries: 4096 }
+    }
+}
+
+impl NeighborCollection {
+    /// Whether every value has its default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for Ipv6Settings {
@@ -121,6 +159,9 @@ impl Default for Ipv6Settings {
             max_neighbor_entries: 8192,
             multipath_hash: MultipathHash::default(),
             disable_link_local_address: false,
+            accept_redirects: false,
+            accept_advertisements_on: Vec::new(),
+            neighbor_collection: NeighborCollection::default(),
         }
     }
 }

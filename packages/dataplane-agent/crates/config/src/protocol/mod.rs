@@ -24,7 +24,8 @@ pub use stats::{
     QueueTotals, RuleStats, SlowStats, StageStats, Stats, TrackingStats, WorkerStats,
 };
 pub use tables::{
-    DynamicAddress, Ipv6AddressInfo, Ipv6AddressState, Ipv6NeighborInfo, NeighborInfo, NeighborStatus,
+    DynamicAddress, Ipv6AddressInfo, Ipv6AddressState, Ipv6Lifetimes, Ipv6NeighborInfo, NeighborInfo,
+    NeighborStatus,
 };
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 

@@ -69,7 +69,8 @@ pub enum Ipv6AddressState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Ipv6AddressInfo {
-    /// Row of `/ipv6/address`; 0 for a link-local address that the router has made.
+    /// Row of `/ipv6/address`; 0 for a link-local address that the router has made, from
+    /// [`FIRST_AUTOCONFIGURED_ROW`](crate::dataplane::FIRST_AUTOCONFIGURED_ROW) on for one of an advertised network.
     pub row: RowId,
     /// Interface row.
     pub interface: RowId,
@@ -79,6 +80,21 @@ pub struct Ipv6AddressInfo {
     pub prefix_len: u8,
     /// State.
     pub state: Ipv6AddressState,
+    /// What is left of an address of an advertised network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetimes: Option<Ipv6Lifetimes>,
+}
+
+/// The time that is left of an address (RFC 4862 §5.5.4); without end where it is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Ipv6Lifetimes {
+    /// Until it is removed, s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_s: Option<u64>,
+    /// Until it is deprecated: no new connections are made from it, s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferred_s: Option<u64>,
 }
 
 /// State of a neighbour (RFC 4861 §7.3.2's names, as Linux applies them to ARP).

@@ -7,7 +7,7 @@ use tollway_wire::{field, ipv4, ipv6};
 
 use super::{Engine, connection_share, purge};
 use crate::ids::NO_INTERFACE;
-use crate::ip::neighbor::{NeighborKey, NeighborRequest};
+use crate::ip::neighbor::{Collections, NeighborKey, NeighborRequest};
 use crate::packet::count::Count;
 use crate::packet::flag;
 use crate::packet::frame::Frame;
@@ -28,11 +28,18 @@ impl<F: Frame> Engine<F> {
             };
             snapshot.interface_of(row).is_some_and(|interface| interface.up && learns(interface))
         };
-        self.state.shared.neighbors.sync(snapshot.generation(), &snapshot.static_neighbors, keep);
+        let collections = Collections::of_ipv6(snapshot.settings.ipv6.neighbor_collection);
+        let neighbors = &self.state.shared.neighbors;
+        neighbors.sync(snapshot.generation(), &snapshot.static_neighbors, collections, keep);
         self.state.shared.address_states.sync(snapshot.generation(), &snapshot.ipv6_addresses(), now);
         let is_up = |row| snapshot.interface_of(row).is_some_and(|interface| interface.up);
         let advertising = snapshot.advertising();
         self.state.shared.router_advertisements.sync(snapshot.generation(), &advertising, is_up, now);
+        self.state.shared.heard_routers.sync(
+            snapshot.generation(),
+            &snapshot.accepting_advertisements(),
+            now,
+        );
     }
 
     /// Applies another configuration, between two batches, and returns the old one, which must not be dropped on a

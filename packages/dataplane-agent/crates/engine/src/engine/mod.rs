@@ -123,6 +123,7 @@ impl<F: Frame> Engine<F> {
                 trace_serial: worker << 12 & 0xffff,
                 solicits: Vec::new(),
                 advertisements: Vec::new(),
+                router_solicits: Vec::new(),
                 arp_pending: false,
                 fragments_pending: false,
                 ident: seed as u16,
@@ -299,6 +300,8 @@ impl<F: Frame> Engine<F> {
         let advertisements = &mut state.advertisements;
         let is_ready = |row| shared.has_link_local(&self.snapshot, row);
         shared.router_advertisements.age(now, is_ready, |advertisement| advertisements.push(advertisement));
+        let router_solicits = &mut state.router_solicits;
+        shared.heard_routers.age(now, is_ready, |row| router_solicits.push(row));
         while let Some(fragments) = state.fragments.expire(now).or_else(|| state.fragments6.expire(now)) {
             for mut fragment in fragments {
                 state.drop(&mut fragment, DropReason::FragmentTimeout);
@@ -320,7 +323,8 @@ impl<F: Frame> Engine<F> {
             gateway_probe::send(snapshot, state, batch, source);
         }
         let unfinished = batch.packets.iter().position(|packet| packet.meta.verdict == Verdict::Continue);
-        let messages = !self.state.solicits.is_empty() || !self.state.advertisements.is_empty();
+        let WorkerState { solicits, advertisements, router_solicits, .. } = &self.state;
+        let messages = !solicits.is_empty() || !advertisements.is_empty() || !router_solicits.is_empty();
         if unfinished.is_some() || !self.state.holds.is_empty() || messages {
             batch.first = unfinished.unwrap_or(batch.packets.len());
             self.run(batch, source, clock);
@@ -338,7 +342,7 @@ impl<F: Frame> Engine<F> {
         });
         let shared = &state.shared;
         let next = shared.neighbors.next_due().min(shared.address_states.next_due());
-        let next = next.min(shared.router_advertisements.next_due());
+        let next = next.min(shared.router_advertisements.next_due()).min(shared.heard_routers.next_due());
         let neighbors = Some(Now(next)).filter(|due| due.0 != u64::MAX);
         let holds = (!state.holds.is_empty()).then(|| Now(state.now.0.saturating_add(POLL_INTERVAL)));
         let queues = state.queues.next_deadline(state.now);

@@ -1,5 +1,5 @@
-//! Gateways that ICMP redirects have named, for what the router itself sends (RFC 1122 §3.2.2.2). What it forwards
-//! follows the routes alone (RFC 1812 §5.2.7.2).
+//! Gateways that ICMP redirects have named, for what the router itself sends (RFC 1122 §3.2.2.2, RFC 4861 §8.3). What it
+//! forwards follows the routes alone (RFC 1812 §5.2.7.2).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tollway_config::dataplane::RowId;
 
+use super::fib::Address;
 use crate::time::Now;
 
 /// Most destinations with another gateway. More are not learned before one of them ends.
@@ -16,30 +17,30 @@ pub(crate) const LIFE: u64 = 300_000_000_000;
 
 /// A gateway of a route, or one that takes its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gateway {
+pub(crate) struct Gateway<A = u32> {
     /// Row of the interface.
     pub interface: RowId,
-    /// IPv4 address, host order.
-    pub address: u32,
+    /// Its address.
+    pub address: A,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Learned {
+struct Learned<A> {
     /// Gateway of the route, which the other takes the place of.
-    routed: Gateway,
-    address: u32,
+    routed: Gateway<A>,
+    address: A,
     ends: u64,
 }
 
 /// The gateways by destination.
 #[derive(Debug, Default)]
-pub(crate) struct LearnedGateways {
+pub(crate) struct LearnedGateways<A = u32> {
     /// Entries in `destinations`: nothing is locked while there are none.
     len: AtomicUsize,
-    destinations: Mutex<HashMap<u32, Learned>>,
+    destinations: Mutex<HashMap<A, Learned<A>>>,
 }
 
-impl LearnedGateways {
+impl<A: Address> LearnedGateways<A> {
     /// A copy in its present state.
     pub(crate) fn copy(&self) -> Self {
         let destinations = self.destinations.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -48,7 +49,7 @@ impl LearnedGateways {
 
     /// The gateway to use for a destination in place of that of its route; `None` when none is known, or when it is
     /// about another gateway than the route has now.
-    pub(crate) fn find(&self, destination: u32, routed: Gateway, now: Now) -> Option<u32> {
+    pub(crate) fn find(&self, destination: A, routed: Gateway<A>, now: Now) -> Option<A> {
         if self.len.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -58,7 +59,7 @@ impl LearnedGateways {
     }
 
     /// Notes a gateway. Returns `false` when there is no room.
-    pub(crate) fn learn(&self, destination: u32, routed: Gateway, address: u32, now: Now) -> bool {
+    pub(crate) fn learn(&self, destination: A, routed: Gateway<A>, address: A, now: Now) -> bool {
         let mut destinations = self.destinations.lock().unwrap_or_else(PoisonError::into_inner);
         if destinations.len() >= MOST {
             destinations.retain(|_, learned| now.0 < learned.ends);
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_gateway_is_known_for_its_destination_and_route_and_a_time() {
-        let gateways = LearnedGateways::default();
+        let gateways = LearnedGateways::<u32>::default();
         let routed = Gateway { interface: 1, address: 10 };
         let now = Now::from_ms(1);
         assert_eq!(gateways.find(5, routed, now), None);

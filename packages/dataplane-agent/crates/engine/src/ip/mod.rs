@@ -1,10 +1,11 @@
 //! IP: routes, neighbours, states of own addresses, fragments, header options, the rate limits of ICMP errors and redirects,
-//! the schedule of router advertisements.
+//! the schedule of router advertisements, and those that are heard.
 
 pub mod address_states;
 pub mod fib;
 pub mod fragments;
 pub mod gateway_checks;
+pub mod heard_routers;
 pub(crate) mod icmp_rate;
 pub(crate) mod learned_gateways;
 pub mod multipath;

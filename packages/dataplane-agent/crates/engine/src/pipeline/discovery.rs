@@ -10,6 +10,7 @@ use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
 use crate::packet::verdict::DropReason;
 use crate::packet::{Hook, Meta, Packet, flag};
+use crate::pipeline::ipv6_redirect::{self, Redirect};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, InterfaceIpv6, Snapshot};
 
@@ -142,9 +143,24 @@ fn judge<F>(
             let answered = state.shared.router_advertisements.solicited(interface.row, state.now);
             (if answered { DropReason::NdConsumed } else { DropReason::NdIgnored }, None)
         }
-        // The router is no host: it follows neither other routers nor their redirects.
-        ndp::Message::RouterAdvertisement { .. } | ndp::Message::Redirect { .. } => {
-            (DropReason::NdIgnored, None)
+        ndp::Message::RouterAdvertisement { lifetime, flags, options } => {
+            if !ipv6.accepts_advertisements {
+                return (DropReason::NdIgnored, None);
+            }
+            learn_asker(snapshot, state, interface, ipv6, received, options.link(ndp::option::SOURCE_LINK));
+            let heard = &state.shared.heard_routers;
+            heard.learn(interface.row, received.src, (lifetime, flags), options, state.now);
+            (DropReason::NdConsumed, None)
+        }
+        ndp::Message::Redirect { target, destination, options } => {
+            let redirect = Redirect { sender: received.src, target, destination };
+            if !ipv6_redirect::learn(snapshot, state, interface, redirect) {
+                return (DropReason::NdIgnored, None);
+            }
+            if let Some(mac) = options.link(ndp::option::TARGET_LINK) {
+                learn_station(snapshot, state, interface, target, mac);
+            }
+            (DropReason::NdConsumed, None)
         }
     }
 }
@@ -160,10 +176,21 @@ fn learn_asker<F>(
 ) {
     let asks = received.src != 0 && ipv6.reaches(received.src);
     let Some(mac) = link.filter(|_| asks) else { return };
+    learn_station(snapshot, state, interface, received.src, mac);
+}
+
+/// Learns a link-layer address that is not known to work in both directions.
+fn learn_station<F>(
+    snapshot: &Snapshot,
+    state: &WorkerState<F>,
+    interface: &Interface,
+    address: u128,
+    mac: [u8; 6],
+) {
     let (limit, now) = (snapshot.settings.ipv6.max_neighbor_entries, state.now);
-    let neighbor = (interface.row, Addr(received.src));
     let neighbors = &state.shared.neighbors;
-    neighbors.learn(neighbor, mac, LearnedFrom::Request, interface.reachable_ms, limit, now);
+    let key = (interface.row, Addr(address));
+    neighbors.learn(key, mac, LearnedFrom::Request, interface.reachable_ms, limit, now);
 }
 
 /// A solicitation for `target`; `link` is the source link-layer address that it carries.

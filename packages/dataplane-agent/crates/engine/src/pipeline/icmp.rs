@@ -137,7 +137,7 @@ pub(super) fn answerable(snapshot: &Snapshot, meta: &Meta, head: &[u8]) -> Optio
 
 /// Source address of an ICMP error: the destination of the packet if it is an address of the router, else an address of
 /// the interface that the error leaves by (RFC 1812 §4.3.2.4), or the first one of that which received the packet if the
-/// settings say so; if that has none, one of the other.
+/// settings say so; if that has none, one of the other, or one of a loopback interface.
 fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<u32> {
     let zone = snapshot.zone_of_ingress(meta);
     if snapshot.is_local(zone, offender.dst) {
@@ -146,11 +146,12 @@ fn own_address(snapshot: &Snapshot, meta: &Meta, offender: &Offender) -> Option<
     let incoming = snapshot.interface(meta.in_interface);
     let first = || incoming.and_then(|interface| interface.addresses.first()).map(|(own, _)| *own);
     let outgoing = || snapshot.source_for(zone, offender.src);
-    if snapshot.settings.icmp_errors_use_inbound_interface_address {
+    let on_the_way = if snapshot.settings.icmp_errors_use_inbound_interface_address {
         first().or_else(outgoing)
     } else {
         outgoing().or_else(|| incoming.and_then(|interface| interface.address_for(offender.src)))
-    }
+    };
+    on_the_way.or_else(|| snapshot.other_source(zone, |other| other.address_for(offender.src)))
 }
 
 /// Whether a message of this type may be sent to `target` now: the rate of the types in the mask is limited.

@@ -7,7 +7,7 @@ use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::tuple::Addr;
 use crate::packet::{Meta, Origin, flag};
 use crate::pipeline::state::WorkerState;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Interface, Snapshot};
 
 /// Hop limit of the router's own packets.
 pub(super) const HOP_LIMIT: u8 = 64;
@@ -81,7 +81,7 @@ pub(super) fn answerable(meta: &Meta, head: &[u8]) -> Option<(u128, u128)> {
 }
 
 /// Source address of an error (RFC 4443 §2.2): the destination of the packet if it is an address of the router, else one
-/// of the in-interface, else the one for the route back.
+/// of the in-interface, else the one for the route back, else one of a loopback interface.
 fn own_address<F>(
     snapshot: &Snapshot,
     state: &WorkerState<F>,
@@ -93,11 +93,15 @@ fn own_address<F>(
     if snapshot.home6(zone).is_local(dst) {
         return Some(dst);
     }
-    let incoming = snapshot.interface(meta.in_interface).and_then(|interface| {
+    let address = |interface: &Interface| {
         let usable = |own: u128| state.shared.address_states.is_usable((interface.row, Addr(own)));
         interface.ipv6.as_ref()?.address_for(target, usable)
-    });
-    incoming.or_else(|| snapshot.ipv6_source_for(zone, target))
+    };
+    let incoming = snapshot.interface(meta.in_interface).and_then(address);
+    // A link-local address is none by which a station behind a gateway knows the router.
+    let of_scope = |own: &u128| ipv6::is_link_local(*own) == ipv6::is_link_local(target);
+    let back = || snapshot.ipv6_source_for(zone, target).filter(of_scope);
+    incoming.or_else(back).or_else(|| snapshot.other_source(zone, address))
 }
 
 /// Turns an echo request in place into the reply. `false`, changing nothing, when its checksum is wrong. `l3` is the whole

@@ -25,6 +25,7 @@ pub(crate) mod transport_checksum;
 pub(crate) mod cached_validity;
 pub(crate) mod fragment_header;
 pub(crate) mod fragment_out;
+pub(crate) mod ipv6_redirect;
 pub(crate) mod next_hop;
 pub(crate) mod out_of_order;
 pub(crate) mod reassembly;

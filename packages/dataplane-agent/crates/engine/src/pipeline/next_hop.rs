@@ -7,7 +7,8 @@ use crate::ip::fib::Lookup6;
 use crate::ip::neighbor::{Adjacency, Resolution};
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
-use crate::packet::{Meta, Origin, Packet, flag};
+use crate::packet::{Hook, Meta, Origin, Packet, flag};
+use crate::pipeline::ipv6_redirect;
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, Snapshot};
 
@@ -40,7 +41,11 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
 /// [`resolve`] for a packet of IPv6.
 #[cold]
 fn resolve_ipv6<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta, out: &Interface) {
-    let key = (out.row, ipv6_next_hop(snapshot, meta));
+    let mut next_hop = ipv6_next_hop(snapshot, meta);
+    if snapshot.settings.ipv6.accept_redirects && meta.hook == Hook::Output {
+        next_hop = ipv6_redirect::gateway(snapshot, state, meta, next_hop).unwrap_or(next_hop);
+    }
+    let key = (out.row, next_hop);
     let known = state.adjacencies6.get(key);
     if let Some(id) = known
         && let Adjacency::Ready(_) | Adjacency::Incomplete = state.shared.neighbors.adjacency(id)

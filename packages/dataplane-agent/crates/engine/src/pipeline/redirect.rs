@@ -1,5 +1,5 @@
 //! ICMP redirects (RFC 792): sent to hosts that could reach the next hop themselves (RFC 1812 §5.2.7.2), and received
-//! about packets of the router itself (RFC 1122 §3.2.2.2).
+//! about packets of the router itself (RFC 1122 §3.2.2.2). Those of IPv6 are in [`crate::pipeline::ipv6_redirect`].
 
 use tollway_wire::{icmp, ipv4};
 

@@ -80,6 +80,8 @@ pub struct WorkerState<F> {
     pub(crate) solicits: Vec<NeighborRequest>,
     /// Router advertisements that `emit` is to send.
     pub(crate) advertisements: Vec<Advertisement>,
+    /// Interface rows by which `emit` is to send a router solicitation.
+    pub(crate) router_solicits: Vec<RowId>,
     /// The batch has ARP packets.
     pub(crate) arp_pending: bool,
     /// The batch has fragments.

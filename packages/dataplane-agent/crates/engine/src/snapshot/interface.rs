@@ -73,6 +73,11 @@ impl Interface {
         self.networks.iter().any(inside)
     }
 
+    /// Whether it is a loopback interface that is up: any other has a link then.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.up && self.port.is_none()
+    }
+
     /// Own address in the network of a neighbour, else the first one.
     pub fn address_for(&self, neighbor: u32) -> Option<u32> {
         let same = |&&(own, len): &&(u32, u8)| (neighbor ^ own) & mask(len) == 0;

@@ -26,6 +26,8 @@ pub struct OwnAddress {
 pub struct InterfaceIpv6 {
     /// Addresses in configured order, the made link-local address first.
     pub addresses: Vec<OwnAddress>,
+    /// Router advertisements are taken, as by a host.
+    pub accepts_advertisements: bool,
 }
 
 impl InterfaceIpv6 {

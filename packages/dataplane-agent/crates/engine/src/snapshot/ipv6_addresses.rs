@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress};
+use tollway_config::dataplane::{DataplaneConfig, InterfaceAddress, Ipv6Settings};
 use tollway_wire::ipv6;
 
 use super::interface::Interface;
@@ -44,28 +44,41 @@ pub(super) fn addresses_with_identifiers(
 }
 
 /// Gives IPv6 to the interfaces that have an address of it, and a link-local address to those with a link-layer address,
-/// unless there are to be none.
+/// unless there are to be none. An interface on which router advertisements are taken has IPv6 without an address, too;
+/// that is only for interfaces in no VRF, as what is advertised is for the main table.
 pub(super) fn add_ipv6(
     addresses: &[InterfaceAddress],
-    without_link_local: bool,
+    settings: &Ipv6Settings,
     map: &InterfaceMap,
     interfaces: &mut [Interface],
 ) {
-    for configured in addresses {
-        let index = map.index(configured.interface).map(usize::from);
-        let interface = index.and_then(|index| interfaces.get_mut(index));
-        let (Some(interface), IpAddr::V6(address)) = (interface, configured.address) else { continue };
-        let mac = interface.mac;
-        let link_local = || OwnAddress {
+    let without_link_local = settings.disable_link_local_address;
+    let new = |mac: [u8; 6]| {
+        let link_local = OwnAddress {
             address: ipv6::link_local_of(mac),
             prefix_len: LINK_LOCAL_LEN,
             row: 0,
             detects_duplicates: true,
             advertises: false,
         };
-        let ipv6 = interface.ipv6.get_or_insert_with(|| InterfaceIpv6 {
-            addresses: (!without_link_local && mac != [0; 6]).then(link_local).into_iter().collect(),
-        });
+        let addresses = (!without_link_local && mac != [0; 6]).then_some(link_local).into_iter().collect();
+        InterfaceIpv6 { addresses, accepts_advertisements: false }
+    };
+    for row in settings.accept_advertisements_on.iter().filter(|_| !settings.disable_ipv6) {
+        let index = map.index(*row).map(usize::from);
+        let interface = index.and_then(|index| interfaces.get_mut(index));
+        if let Some(interface) = interface.filter(|interface| interface.mac != [0; 6] && interface.zone == 0)
+        {
+            let mac = interface.mac;
+            interface.ipv6.get_or_insert_with(|| new(mac)).accepts_advertisements = true;
+        }
+    }
+    for configured in addresses {
+        let index = map.index(configured.interface).map(usize::from);
+        let interface = index.and_then(|index| interfaces.get_mut(index));
+        let (Some(interface), IpAddr::V6(address)) = (interface, configured.address) else { continue };
+        let mac = interface.mac;
+        let ipv6 = interface.ipv6.get_or_insert_with(|| new(mac));
         ipv6.addresses.push(OwnAddress {
             address: address.to_bits(),
             prefix_len: configured.prefix_len,

@@ -264,7 +264,7 @@ impl Snapshot {
             interface.addresses = home.addresses(index as u16).to_vec();
         }
         add_networks(config, &map, &mut interfaces);
-        add_ipv6(&addresses6, config.settings.ipv6.disable_link_local_address, &map, &mut interfaces);
+        add_ipv6(&addresses6, &config.settings.ipv6, &map, &mut interfaces);
         let links = build_links(ports, end, &interfaces);
         let static_neighbors = build_static_neighbors(config, &map, &mut interfaces)?;
         let BuiltLists { v4: lists, v6: lists6, contents: list_contents } = build_lists(config, basis)?;

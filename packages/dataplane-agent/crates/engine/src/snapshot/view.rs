@@ -204,6 +204,14 @@ impl Snapshot {
         up.filter_map(of).collect()
     }
 
+    /// Rows of the interfaces that are up on which router advertisements are taken.
+    pub(crate) fn accepting_advertisements(&self) -> Vec<RowId> {
+        let accepts = |interface: &&Interface| {
+            interface.up && interface.ipv6.as_ref().is_some_and(|ipv6| ipv6.accepts_advertisements)
+        };
+        self.interfaces.iter().filter(accepts).map(|interface| interface.row).collect()
+    }
+
     /// The routes of IPv6.
     #[inline]
     pub fn fib6(&self) -> &Arc<Fib6> {
@@ -312,6 +320,17 @@ impl Snapshot {
             None => self.fib.source_for(destination),
             Some(tables) => tables.source_for(zone, destination),
         }
+    }
+
+    /// An address for errors that no interface on their way has one for: of the loopback interfaces of a zone, or else of its
+    /// other interfaces (as Linux's `inet_select_addr`).
+    #[cold]
+    pub(crate) fn other_source<A>(&self, zone: Zone, address: impl Fn(&Interface) -> Option<A>) -> Option<A> {
+        let of = |is_loopback: bool| {
+            let up = self.interfaces.iter().filter(|interface| interface.up && interface.zone == zone);
+            up.filter(|interface| interface.is_loopback() == is_loopback).find_map(&address)
+        };
+        of(true).or_else(|| of(false))
     }
 
     /// [`Self::source_for`] of IPv6.

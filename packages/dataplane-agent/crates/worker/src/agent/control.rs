@@ -152,6 +152,7 @@ impl Agent {
                 }
             }
             self.follow_gateways().map_err(lost)?;
+            self.follow_routers().map_err(lost)?;
             self.sample(monitor);
             self.traces.collect(&mut self.workers, self.snapshot.mark_names()).map_err(lost)?;
             let journal = &mut self.journal;

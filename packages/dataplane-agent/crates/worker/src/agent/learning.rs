@@ -41,6 +41,11 @@ impl LearnedFamily for u128 {
     fn change(agent: &Agent, zone: Zone, learned: &Learned<Self>) -> Result<usize, FibFull> {
         match learned {
             Learned::Changes(changes) => agent.shared.change_ipv6_routes(&agent.snapshot, zone, changes),
+            // Advertisements are taken by interfaces in no VRF alone.
+            Learned::All(routes) if zone == 0 => {
+                let routes = [routes.as_slice(), &agent.autoconfiguration.routes()].concat();
+                agent.shared.replace_dynamic_ipv6_routes(&agent.snapshot, zone, &routes)
+            }
             Learned::All(routes) => agent.shared.replace_dynamic_ipv6_routes(&agent.snapshot, zone, routes),
         }
     }
@@ -60,14 +65,15 @@ impl Agent {
         Ok(())
     }
 
-    /// Takes over the routes of other programs in the namespace of a zone.
+    /// Takes over the routes of other programs in the namespace of a zone; without one there are none, beside those of
+    /// router advertisements.
     pub(super) fn learn_routes<A: LearnedFamily>(
         &mut self,
         zone: Zone,
         what: impl FnOnce(&mut LearnedRoutes<A>) -> std::io::Result<Learned<A>>,
     ) -> Result<(), WorkerLost> {
-        let Some(learned) = self.learned.of(zone).map(A::among).map(what) else { return Ok(()) };
-        let learned = match learned {
+        let known = self.learned.of(zone).map(A::among);
+        let learned = match known.map_or_else(|| Ok(Learned::All(Vec::new())), what) {
             Ok(learned) => learned,
             Err(error) => {
                 self.log("route,error", format!("the routes of other programs cannot be read: {error}"));
@@ -80,8 +86,8 @@ impl Agent {
         // A table without free numbers still holds numbers of removed next hops: a new table does not.
         let config = Arc::clone(&self.active.config);
         self.generation += 1;
-        let before = &self.snapshot;
-        let Ok(snapshot) = Snapshot::build_after(before, &config, &self.ports.facts(), self.generation)
+        let (before, effective) = (&self.snapshot, self.effective(&config));
+        let Ok(snapshot) = Snapshot::build_after(before, &effective, &self.ports.facts(), self.generation)
         else {
             return Ok(());
         };

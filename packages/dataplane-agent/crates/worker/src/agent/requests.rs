@@ -159,9 +159,9 @@ fn perform(agent: &mut Agent, body: RequestBody) -> Result<ReplyBody, Refusal> {
             let removed = agent.shared.remove_neighbor(interface, address.into());
             Ok(ReplyBody::Done { count: removed.into() })
         }
-        RequestBody::Ipv6Addresses => {
-            Ok(ReplyBody::Ipv6Addresses { addresses: agent.shared.ipv6_addresses(&agent.snapshot) })
-        }
+        RequestBody::Ipv6Addresses => Ok(ReplyBody::Ipv6Addresses {
+            addresses: agent.shared.ipv6_addresses(&agent.snapshot, clock::now()),
+        }),
         RequestBody::Routes => Ok(routes::all(&agent.snapshot)),
         RequestBody::Ipv6Routes => Ok(routes::all_ipv6(&agent.snapshot)),
         RequestBody::RouteTo { address } => Ok(routes::to(&agent.snapshot, address)),

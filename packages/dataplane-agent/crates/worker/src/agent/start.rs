@@ -192,6 +192,7 @@ impl Start<'_> {
             links: LinkCounters::default(),
             router,
             learned,
+            autoconfiguration: Default::default(),
             prepared: Vec::new(),
             traces: Traces::default(),
             // Small enough for clients whose numbers are doubles or 32-bit integers.

@@ -2,7 +2,7 @@
 
 use tollway_config::protocol::NeighborStatus;
 
-use super::{NeighborKey, Neighbors, STALE_TIME};
+use super::{NeighborKey, Neighbors};
 use crate::time::Now;
 
 /// The fields of a neighbour advertisement.
@@ -25,9 +25,10 @@ impl Neighbors {
         let mut guard = self.lock();
         let table = &mut *guard;
         let Some(&index) = table.index.get(&key) else { return };
+        let stale_time = table.collections.of(key).stale_time;
         let Some(entry) = table.entries.get_mut(index as usize) else { return };
         let reachable_until = now.0.saturating_add(u64::from(reachable_ms).saturating_mul(1_000_000));
-        let stale = (NeighborStatus::Stale, now.0.saturating_add(STALE_TIME));
+        let stale = (NeighborStatus::Stale, now.0.saturating_add(stale_time));
         let other = message.mac.filter(|mac| *mac != entry.mac);
         let after = match (entry.status, message.mac) {
             (NeighborStatus::Permanent, _) | (NeighborStatus::Incomplete | NeighborStatus::Failed, None) => {

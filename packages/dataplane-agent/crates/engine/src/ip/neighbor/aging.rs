@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tollway_config::protocol::NeighborStatus;
 
-use super::{MAX_PROBES, NEGATIVE_TIME, NeighborRequest, Neighbors, PROBE_INTERVAL, STALE_TIME};
+use super::{MAX_PROBES, NEGATIVE_TIME, NeighborRequest, Neighbors, PROBE_INTERVAL};
 use crate::time::Now;
 
 /// Minimum interval of two runs of the timers, ns.
@@ -23,6 +23,8 @@ impl Neighbors {
         let table = &mut *guard;
         let mut next = u64::MAX;
         for index in 0..u32::try_from(table.entries.len()).unwrap_or(0) {
+            let Some(key) = table.entries.get(index as usize).map(|entry| entry.key) else { break };
+            let (collection, is_small) = (table.collections.of(key), table.is_small(key));
             let Some(entry) = table.entries.get_mut(index as usize) else { break };
             if !entry.live {
                 continue;
@@ -47,7 +49,10 @@ impl Neighbors {
                     }
                     NeighborStatus::Reachable => {
                         entry.status = NeighborStatus::Stale;
-                        entry.due = now.0.saturating_add(STALE_TIME);
+                        entry.due = now.0.saturating_add(collection.stale_time);
+                    }
+                    NeighborStatus::Stale if is_small => {
+                        entry.due = now.0.saturating_add(collection.interval)
                     }
                     NeighborStatus::Stale => {
                         self.forget(table, index);

@@ -20,6 +20,7 @@ mod advertised;
 mod aging;
 pub mod arp;
 mod cell;
+mod collection;
 pub mod hold;
 pub mod nd;
 mod table;
@@ -30,6 +31,7 @@ mod tests;
 pub use advertised::Advertised;
 pub use cell::Adjacency;
 use cell::Cell;
+pub use collection::Collections;
 use table::{NeighborEntry, NeighborTable};
 
 /// Requests sent for one address before giving up (RFC 4861 §10, MAX_MULTICAST_SOLICIT and
@@ -43,7 +45,7 @@ pub const NEGATIVE_TIME: u64 = PROBE_INTERVAL;
 /// Time for which a neighbour that has answered is kept in a full table after its confirmation expired, ns. A neighbour
 /// in use is probed again within this time. Linux's forced collection spares entries for as long.
 const SPARED_TIME: u64 = 5_000_000_000;
-/// Time for which an unconfirmed entry that nobody uses is kept, ns (Linux's `gc_stale_time`).
+/// Time for which an unconfirmed entry of IPv4 that nobody uses is kept, ns (Linux's `gc_stale_time`).
 pub const STALE_TIME: u64 = 60_000_000_000;
 
 const CHUNK: usize = 1024;
@@ -259,7 +261,7 @@ impl Neighbors {
         if !ask {
             return none;
         }
-        if table.is_full(key, limit) && !self.collect(table, key, limit, now) {
+        if !self.make_room(table, key, limit, now) {
             return Resolution { full: true, ..none };
         }
         let entry = NeighborEntry {
@@ -285,19 +287,30 @@ impl Neighbors {
         }
     }
 
-    /// Makes room for a neighbour by removing failed and stale entries. A stale neighbour that has
+    /// Whether there is room for another neighbour, or can be made; above the soft maximum, stale ones go in any case.
+    fn make_room(&self, table: &mut NeighborTable, key: NeighborKey, limit: u32, now: Now) -> bool {
+        let is_full = table.is_full(key, limit);
+        if !is_full && !table.is_above_soft_max(key) {
+            return true;
+        }
+        self.collect(table, key, limit, now) || !is_full
+    }
+
+    /// Makes room for a neighbour by removing failed and stale entries of its family. A stale neighbour that has
     /// answered is spared for [`SPARED_TIME`]. The table is searched at most once a second.
     fn collect(&self, table: &mut NeighborTable, key: NeighborKey, limit: u32, now: Now) -> bool {
         if now.0 < table.collect_after {
             return false;
         }
         table.collect_after = now.0.saturating_add(PROBE_INTERVAL);
+        let stale_time = table.collections.of(key).stale_time;
         let spared = |entry: &NeighborEntry| {
-            entry.confirmed && now.0.saturating_add(STALE_TIME) < entry.due.saturating_add(SPARED_TIME)
+            entry.confirmed && now.0.saturating_add(stale_time) < entry.due.saturating_add(SPARED_TIME)
         };
         let idle = |entry: &NeighborEntry| match entry.status {
-            NeighborStatus::Failed => entry.live,
-            NeighborStatus::Stale => entry.live && !spared(entry),
+            _ if !entry.live || collection::family(entry.key) != collection::family(key) => false,
+            NeighborStatus::Failed => true,
+            NeighborStatus::Stale => !spared(entry),
             _ => false,
         };
         let old: Vec<u32> =
@@ -321,7 +334,7 @@ impl Neighbors {
         let mut guard = self.lock();
         let table = &mut *guard;
         let reachable_until = now.0.saturating_add(u64::from(reachable_ms).saturating_mul(1_000_000));
-        let stale_until = now.0.saturating_add(STALE_TIME);
+        let stale_until = now.0.saturating_add(table.collections.of(key).stale_time);
         if let Some(&index) = table.index.get(&key) {
             let Some(entry) = table.entries.get_mut(index as usize) else { return };
             if entry.status == NeighborStatus::Permanent {
@@ -347,8 +360,7 @@ impl Neighbors {
             self.publish(index, &entry);
             return;
         }
-        if how != LearnedFrom::Request || (table.is_full(key, limit) && !self.collect(table, key, limit, now))
-        {
+        if how != LearnedFrom::Request || !self.make_room(table, key, limit, now) {
             return;
         }
         let entry = NeighborEntry {
@@ -366,9 +378,15 @@ impl Neighbors {
         self.insert(table, entry);
     }
 
-    /// Puts the static entries of a configuration in place, once per generation, and forgets learned
-    /// entries of interfaces that `keep` does not want any more.
-    pub fn sync(&self, generation: u32, fixed: &[StaticNeighbor], keep: impl Fn(NeighborKey) -> bool) {
+    /// Puts the static entries of a configuration in place, and when others are forgotten, once per generation, and forgets
+    /// learned entries of interfaces that `keep` does not want any more.
+    pub fn sync(
+        &self,
+        generation: u32,
+        fixed: &[StaticNeighbor],
+        collections: Collections,
+        keep: impl Fn(NeighborKey) -> bool,
+    ) {
         if self.lock().synced == Some(generation) {
             return;
         }
@@ -382,6 +400,7 @@ impl Neighbors {
             return;
         }
         table.synced = Some(generation);
+        table.collections = collections;
         let is_kept = |entry: &NeighborEntry| match entry.status {
             NeighborStatus::Permanent => wanted.get(&entry.key) == Some(&(entry.mac, entry.row)),
             _ => keep(entry.key) && !wanted.contains_key(&entry.key),

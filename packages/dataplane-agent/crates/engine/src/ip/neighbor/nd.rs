@@ -99,6 +99,26 @@ impl RouterMessage<'_> {
     }
 }
 
+/// A router solicitation to all routers, from a link-local address of the interface.
+#[derive(Debug, Clone, Copy)]
+pub struct RouterSolicitation {
+    /// Source address.
+    pub src: u128,
+    /// Link-layer address of the interface.
+    pub link: [u8; 6],
+}
+
+impl RouterSolicitation {
+    /// The frame; `None` when the pool is empty.
+    pub fn build<F: Frame, S: FrameSource<F>>(&self, source: &mut S) -> Option<F> {
+        let len = ndp::SolicitationRepr::LEN;
+        let mut frame = source.take(ethernet::HEADER + ipv6::HEADER + len)?;
+        let (src, dst) = (self.src, ipv6::ALL_ROUTERS);
+        let message = |out: &mut [u8]| ndp::SolicitationRepr { link: self.link }.emit(out, src, dst);
+        write(frame.head_mut(), None, self.link, (src, dst), len, message).then_some(frame)
+    }
+}
+
 /// Writes the headers, and by `emit` the message of `len` bytes. `false` where there is no room for it.
 fn write(
     head: &mut [u8],

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use tollway_config::dataplane::RowId;
 use tollway_config::protocol::NeighborStatus;
 
-use super::NeighborKey;
+use super::collection::family;
+use super::{Collections, NeighborKey};
 use crate::time::Now;
 
 /// Number of unanswered entries that an interface may always have, regardless of the size of the table.
@@ -59,15 +60,12 @@ pub(super) struct NeighborTable {
     pub synced: Option<u32>,
     /// Next time at which a full table may be searched for entries to forget, ns.
     pub collect_after: u64,
+    /// When entries are forgotten.
+    pub collections: Collections,
     /// Entries by family.
     used: [usize; 2],
     /// Entries that have not answered, by interface and family.
     unconfirmed: HashMap<(RowId, usize), usize>,
-}
-
-/// Place of the family of a neighbour in counts.
-fn family(key: NeighborKey) -> usize {
-    usize::from(key.1.as_v4().is_none())
 }
 
 impl NeighborTable {
@@ -79,6 +77,16 @@ impl NeighborTable {
         let limit = limit as usize;
         let unconfirmed = || self.unconfirmed.get(&(key.0, family(key))).copied().unwrap_or(0);
         used >= limit || used >= limit / 2 && unconfirmed() >= (limit / 4).max(UNCONFIRMED)
+    }
+
+    /// Whether a family has more entries than expire at their leisure.
+    pub fn is_above_soft_max(&self, key: NeighborKey) -> bool {
+        self.used.get(family(key)).is_some_and(|used| *used >= self.collections.of(key).soft_max)
+    }
+
+    /// Whether a family has so few entries that none is forgotten.
+    pub fn is_small(&self, key: NeighborKey) -> bool {
+        self.used.get(family(key)).is_some_and(|used| *used <= self.collections.of(key).kept)
     }
 
     /// Adds an entry to, or removes it from, the count of its family.

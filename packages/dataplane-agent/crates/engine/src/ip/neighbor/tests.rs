@@ -1,3 +1,5 @@
+use tollway_config::dataplane::NeighborCollection;
+
 use super::table::RENUMBER_TIME;
 use super::*;
 
@@ -118,12 +120,12 @@ fn static_entries_win_and_go_with_their_configuration() {
     let fixed = StaticNeighbor { key: KEY, row: 9, mac: MAC };
     table.learn(KEY, [1; 6], LearnedFrom::Request, 30_000, 10, at(0));
     table.learn(key(8, 1), [1; 6], LearnedFrom::Request, 30_000, 10, at(0));
-    table.sync(1, &[fixed], |(row, _)| row != 8);
+    table.sync(1, &[fixed], Collections::default(), |(row, _)| row != 8);
     assert_eq!(table.list(), [(KEY, 9, Some(MAC), NeighborStatus::Permanent)]);
     table.learn(KEY, [1; 6], LearnedFrom::Reply, 30_000, 10, at(0));
     assert!(!table.remove(KEY));
     assert_eq!(table.resolve(KEY, false, 10, at(9)).adjacency, Adjacency::Ready(MAC));
-    table.sync(2, &[], |_| true);
+    table.sync(2, &[], Collections::default(), |_| true);
     assert_eq!(table.list(), []);
 }
 
@@ -267,4 +269,57 @@ fn the_families_do_not_share_their_limits() {
     assert!(table.resolve(key(7, 10), true, 10, at(0)).full);
     assert!(!table.resolve(KEY6, true, 10, at(0)).full);
     assert!(table.resolve((7, Addr(1 << 100)), true, 1, at(0)).full);
+}
+
+/// A neighbour of IPv6.
+fn key6(host: u128) -> NeighborKey {
+    (7, Addr(0x2001_0db8 << 96 | host))
+}
+
+fn known(table: &Neighbors) -> usize {
+    table.list().len()
+}
+
+#[test]
+fn stale_neighbors_of_ipv6_are_kept_as_long_and_as_many_as_configured() {
+    let collection = NeighborCollection {
+        stale_timeout_s: 20,
+        detect_interval_s: 10,
+        min_entries: 2,
+        soft_max_entries: 1000,
+    };
+    let table = Neighbors::new();
+    table.sync(1, &[], Collections::of_ipv6(collection), |_| true);
+    for host in 0..3 {
+        table.learn(key6(host), MAC, LearnedFrom::Request, 30_000, 100, at(0));
+    }
+    table.learn(KEY, MAC, LearnedFrom::Request, 30_000, 100, at(0));
+    aged(&table, at(19_999));
+    assert_eq!(known(&table), 4);
+    // One goes, as there are three; two may stay, and are looked at again.
+    aged(&table, at(20_000));
+    assert_eq!(known(&table), 3);
+    aged(&table, at(29_999));
+    table.learn(key6(9), MAC, LearnedFrom::Request, 30_000, 100, at(29_999));
+    aged(&table, at(30_000));
+    assert_eq!(known(&table), 3, "the eldest went, as another has come");
+    // That of IPv4 has its own time.
+    aged(&table, at(60_000));
+    assert!(table.list().iter().all(|(key, ..)| key.1.as_v4().is_none()));
+    assert_eq!(known(&table), 2);
+}
+
+#[test]
+fn above_the_soft_maximum_stale_neighbors_of_ipv6_go_as_others_come() {
+    let collection = NeighborCollection { soft_max_entries: 3, ..NeighborCollection::default() };
+    let table = Neighbors::new();
+    table.sync(1, &[], Collections::of_ipv6(collection), |_| true);
+    table.learn(KEY, MAC, LearnedFrom::Request, 30_000, 100, at(0));
+    for host in 0..3 {
+        table.learn(key6(host), MAC, LearnedFrom::Request, 30_000, 100, at(0));
+    }
+    assert_eq!(known(&table), 4);
+    table.learn(key6(3), MAC, LearnedFrom::Request, 30_000, 100, at(5_000));
+    let left: Vec<NeighborKey> = table.list().into_iter().map(|(key, ..)| key).collect();
+    assert_eq!(left, [KEY, key6(3)], "those of the other family are not concerned");
 }

@@ -5,7 +5,7 @@ use tollway_wire::{arp, ethernet, ipv6, ndp};
 
 use crate::ids::{AdjacencyId, NONE, PortId};
 use crate::ip::neighbor::arp::build;
-use crate::ip::neighbor::nd::{NeighborMessage, RouterMessage};
+use crate::ip::neighbor::nd::{NeighborMessage, RouterMessage, RouterSolicitation};
 use crate::ip::neighbor::{Adjacency, NeighborRequest};
 use crate::ip::options::{self, OptionEntry};
 use crate::ip::router_advertisements::{Advertisement, LIFETIME, PREFIX_LIFETIMES};
@@ -21,7 +21,7 @@ use crate::pipeline::redirect;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::state::WorkerState;
 use crate::pipeline::translate::translate;
-use crate::snapshot::{Interface, Snapshot};
+use crate::snapshot::{Interface, InterfaceIpv6, Snapshot};
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
@@ -39,6 +39,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     let (snapshot, state, batch, source) = pass.parts();
     request(snapshot, state, batch, source);
     advertise(snapshot, state, batch, source);
+    solicit_routers(snapshot, state, batch, source);
     entered
 }
 
@@ -265,6 +266,22 @@ fn advertise<F: Frame, S: FrameSource<F>>(
             if rest.is_empty() {
                 break;
             }
+        }
+    }
+}
+
+/// Sends the pending router solicitations.
+fn solicit_routers<F: Frame, S: FrameSource<F>>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    batch: &mut Batch<F>,
+    source: &mut S,
+) {
+    while let Some(row) = state.router_solicits.pop() {
+        let Some(interface) = snapshot.interface_of(row).filter(|interface| interface.up) else { continue };
+        let src = interface.ipv6.as_ref().and_then(InterfaceIpv6::link_local);
+        if let (Some(src), Some(port)) = (src, interface.port) {
+            send(state, batch, port, RouterSolicitation { src, link: interface.mac }.build(source));
         }
     }
 }

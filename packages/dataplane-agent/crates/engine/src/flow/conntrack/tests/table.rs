@@ -223,6 +223,7 @@ fn cached_actions_end_with_the_version_of_the_connection() {
     assert_eq!(bytes.len(), CONNECTION_RECORD);
     assert_eq!(bytes[8..13], [17, 4, 13, 0, 255]);
     assert_eq!(u64::from_le_bytes(bytes[152..160].try_into().unwrap()), 300);
+    assert_eq!(bytes[160..], [0, 0], "no VRF");
 }
 
 #[test]
