@@ -300,3 +300,6 @@ impl Step {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

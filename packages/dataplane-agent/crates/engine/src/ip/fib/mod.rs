@@ -52,6 +52,8 @@ pub use listing::{ListedRoute, RouteSource};
 pub use lookup::{Discard, Lookup, Lookup6, NextHop, RouteLookup};
 use next_hops::NextHops;
 pub use resolver::{GatewayScope, StaticRoutes, resolve};
+#[cfg(test)]
+pub(crate) use tables::tests as tables_for_tests;
 pub use tables::{Bases, ChangedTables, Tables, gateway_scopes};
 pub use trie::TOGETHER;
 

@@ -266,3 +266,6 @@ impl<A: Address> Tables<A> {
         Ok(stamps)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;
