@@ -9,6 +9,7 @@ mod damaged_v6;
 mod discovery_v6;
 mod dry_run;
 mod dry_run_v6;
+mod family_changes;
 mod fast_equals_slow;
 mod fasttrack;
 mod filter;

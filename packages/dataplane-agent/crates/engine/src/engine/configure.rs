@@ -9,6 +9,7 @@ use super::{Engine, connection_share, purge};
 use crate::ids::NO_INTERFACE;
 use crate::ip::neighbor::{Collections, NeighborKey, NeighborRequest};
 use crate::packet::count::Count;
+use crate::packet::family::Family;
 use crate::packet::flag;
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Addr;
@@ -43,7 +44,7 @@ impl<F: Frame> Engine<F> {
     }
 
     /// Applies another configuration, between two batches, and returns the old one, which must not be dropped on a
-    /// worker. Flows keep their state; their cached actions become invalid.
+    /// worker. Flows keep their state; their cached actions become invalid, of one family alone if only its rules differ.
     pub fn apply(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
         self.routed = self.routed();
         self.flow_cache_forwarded_then = self.state.flow_cache_forwarded;
@@ -51,10 +52,21 @@ impl<F: Frame> Engine<F> {
         let new = &self.snapshot;
         let state = &mut self.state;
         state.now = now;
-        if !new.shares_cache_epoch_with(&old) {
+        let anew: Vec<Family> = new.decided_anew(&old).collect();
+        if let [family] = anew[..]
+            && state.keeps_numbers()
+        {
+            state.end_actions(family);
+            state.paths.follow_rules(new.rule_rows());
+        } else if !anew.is_empty() {
             state.begin_cache_epoch();
             state.paths.replace_rules(new.rule_rows());
             state.resumes.clear();
+        }
+        if !anew.is_empty() {
+            state.utc_offset_ns = state.shared.wall_clock.offset_ns();
+        }
+        if !new.shares_cache_epoch_with(&old) {
             // Replies to connections that are masqueraded with an address that is gone would not arrive: they are
             // removed.
             let stays = |interface: &Interface| {
@@ -75,7 +87,6 @@ impl<F: Frame> Engine<F> {
             state.table.forget_all_windows();
         }
         if !new.shares_cache_epoch_with(&old) {
-            state.utc_offset_ns = state.shared.wall_clock.offset_ns();
             let utc_ns = state.utc_ns();
             let (before, lookup) = (old.leaf_lookup(utc_ns), new.leaf_lookup(utc_ns));
             let named = (new.cache_epoch(), new.port_interfaces());

@@ -2,7 +2,8 @@
 //! share an action, so each is stored once, and a flow entry holds its number.
 //!
 //! Numbers are valid for one cache epoch. They are never given out again before all entries have been searched for old
-//! ones, so that an entry needs no epoch: the number of an action of an earlier epoch finds nothing.
+//! ones, so that an entry needs no epoch: the number of an action of an earlier epoch finds nothing. When only decisions of
+//! one family become invalid, its actions end one by one, and those of the other family stay.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -11,7 +12,8 @@ use tollway_config::dataplane::Mark;
 
 use super::new_addresses::NewAddressTable;
 use super::number_hasher::NumberHasher;
-use crate::ids::{ActionId, AdjacencyId, NO_ACTION, PortId};
+use crate::ids::{ActionId, AdjacencyId, NO_ACTION, NONE, PortId};
+use crate::packet::family::Family;
 
 /// Maximum number of actions in an epoch.
 const MAX_ACTIONS: usize = 1 << 20;
@@ -37,12 +39,33 @@ pub struct FlowAction {
 
 const _: () = assert!(size_of::<FlowAction>() == 16);
 
-/// An action and its routing mark as the key of a hash table, without padding.
+impl FlowAction {
+    /// In the place of an action that has ended. No packet comes from its port, and its next hop is not known.
+    pub const ENDED: Self = Self {
+        adjacency: NONE,
+        path: 0,
+        in_port: PortId::MAX,
+        out_port: PortId::MAX,
+        resume: 0,
+        new_dscp: None,
+    };
+}
+
+/// Which packets an action is for, apart from what it says itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionOf {
+    /// Their family.
+    pub family: Family,
+    /// Their routing mark, by which their routes are found again after a change; 0 for none.
+    pub mark: Mark,
+}
+
+/// An action and what it is for as the key of a hash table, without padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ActionKey([u64; 3]);
 
 impl ActionKey {
-    fn new(action: &FlowAction, mark: Mark) -> Self {
+    fn new(action: &FlowAction, of: ActionOf) -> Self {
         let dscp = action.new_dscp.map_or(0, |dscp| u64::from(dscp) + 1);
         Self([
             u64::from(action.adjacency) << 32 | u64::from(action.path),
@@ -50,7 +73,7 @@ impl ActionKey {
                 | u64::from(action.out_port) << 32
                 | u64::from(action.resume) << 16
                 | dscp,
-            u64::from(mark),
+            u64::from(of.mark) << 1 | u64::from(of.family == Family::V6),
         ])
     }
 }
@@ -66,9 +89,8 @@ impl Hash for ActionKey {
 #[derive(Debug)]
 pub struct FlowActions {
     actions: Vec<FlowAction>,
-    /// The routing marks of the packets, by which their routes are found again after a change. Apart from the actions, as
-    /// packets do not need them.
-    marks: Vec<Mark>,
+    /// What the actions are for. Apart from the actions, as packets do not need it.
+    of: Vec<ActionOf>,
     /// Addresses that packets of IPv6 get.
     pub(crate) new_addresses: NewAddressTable,
     numbers: HashMap<ActionKey, ActionId, BuildHasherDefault<NumberHasher>>,
@@ -82,7 +104,7 @@ impl Default for FlowActions {
     fn default() -> Self {
         Self {
             actions: Vec::new(),
-            marks: Vec::new(),
+            of: Vec::new(),
             new_addresses: NewAddressTable::default(),
             numbers: HashMap::default(),
             first: NO_ACTION + 1,
@@ -92,7 +114,8 @@ impl Default for FlowActions {
 }
 
 impl FlowActions {
-    /// The action with a number; `None` if it is of an earlier epoch, and for [`NO_ACTION`].
+    /// The action with a number; `None` if it is of an earlier epoch, and for [`NO_ACTION`]. One that has ended is
+    /// [`FlowAction::ENDED`].
     #[inline]
     pub fn get(&self, id: ActionId) -> Option<&FlowAction> {
         self.actions.get(id.wrapping_sub(self.first) as usize)
@@ -100,22 +123,26 @@ impl FlowActions {
 
     /// The routing mark of the packets with an action; 0 for none, and for an action that is not known.
     pub fn routing_mark(&self, id: ActionId) -> Mark {
-        self.marks.get(id.wrapping_sub(self.first) as usize).copied().unwrap_or(0)
+        self.of(id).map_or(0, |of| of.mark)
     }
 
-    /// The number of an action for packets with a routing mark; `None` if there are too many.
+    fn of(&self, id: ActionId) -> Option<&ActionOf> {
+        self.of.get(id.wrapping_sub(self.first) as usize)
+    }
+
+    /// The number of an action for some packets; `None` if there are too many.
     #[inline]
-    pub fn intern(&mut self, action: FlowAction, mark: Mark) -> Option<ActionId> {
+    pub fn intern(&mut self, action: FlowAction, of: ActionOf) -> Option<ActionId> {
         // Most packets of a batch have the action of the packet before.
-        if self.get(self.last) == Some(&action) && self.routing_mark(self.last) == mark {
+        if self.get(self.last) == Some(&action) && self.of(self.last) == Some(&of) {
             return Some(self.last);
         }
-        self.last = self.number(action, mark)?;
+        self.last = self.number(action, of)?;
         Some(self.last)
     }
 
-    fn number(&mut self, action: FlowAction, mark: Mark) -> Option<ActionId> {
-        let key = ActionKey::new(&action, mark);
+    fn number(&mut self, action: FlowAction, of: ActionOf) -> Option<ActionId> {
+        let key = ActionKey::new(&action, of);
         if let Some(id) = self.numbers.get(&key) {
             return Some(*id);
         }
@@ -124,7 +151,7 @@ impl FlowActions {
         }
         let id = self.first + self.actions.len() as ActionId;
         self.actions.push(action);
-        self.marks.push(mark);
+        self.of.push(of);
         self.numbers.insert(key, id);
         Some(id)
     }
@@ -133,6 +160,20 @@ impl FlowActions {
     #[inline]
     pub fn is_full(&self) -> bool {
         self.actions.len() > MAX_ACTIONS / 2
+    }
+
+    /// Ends the actions of a family; their numbers are not given out again in this epoch.
+    pub fn end(&mut self, family: Family) {
+        for (action, _) in self.actions.iter_mut().zip(&self.of).filter(|(_, of)| of.family == family) {
+            *action = FlowAction::ENDED;
+        }
+        let (of, first) = (&self.of, self.first);
+        self.numbers
+            .retain(|_, id| of.get(id.wrapping_sub(first) as usize).is_some_and(|of| of.family != family));
+        if family == Family::V6 {
+            self.new_addresses.clear();
+        }
+        self.last = NO_ACTION;
     }
 
     /// Begins another epoch: no number of an earlier one finds an action any more. Returns `true` if numbers begin
@@ -145,7 +186,7 @@ impl FlowActions {
         self.first = if anew { NO_ACTION + 1 } else { next as ActionId };
         self.last = NO_ACTION;
         self.actions.clear();
-        self.marks.clear();
+        self.of.clear();
         self.new_addresses.clear();
         self.numbers.clear();
         anew
@@ -156,20 +197,42 @@ impl FlowActions {
 mod tests {
     use super::*;
 
+    const PLAIN: ActionOf = ActionOf { family: Family::V4, mark: 0 };
+
     fn action(path: u32) -> FlowAction {
         FlowAction { path, ..FlowAction::default() }
+    }
+
+    #[test]
+    fn the_actions_of_a_family_end_without_those_of_the_other() {
+        let mut actions = FlowActions::default();
+        let of = Family::ALL.map(|family| ActionOf { family, mark: 0 });
+        let numbers = [(7, of[0]), (7, of[1]), (8, of[1]), (8, of[0])]
+            .map(|(path, of)| actions.intern(action(path), of).unwrap());
+        assert_eq!(numbers, [1, 2, 3, 4], "equal actions of two families are two");
+        actions.end(Family::V6);
+        let known = numbers.map(|id| *actions.get(id).unwrap());
+        assert_eq!(known, [action(7), FlowAction::ENDED, FlowAction::ENDED, action(8)]);
+        assert_eq!(actions.intern(action(8), of[0]), Some(4));
+        assert_eq!(
+            actions.intern(action(8), of[1]),
+            Some(5),
+            "a number that has ended is not given out again"
+        );
+        assert_eq!(actions.get(3), Some(&FlowAction::ENDED));
     }
 
     #[test]
     fn equal_actions_have_one_number_until_the_epoch_ends() {
         let mut actions = FlowActions::default();
         assert_eq!(actions.get(NO_ACTION), None);
-        let numbers: Vec<_> = [7, 8, 7, 7, 8].map(|path| actions.intern(action(path), 0).unwrap()).to_vec();
+        let numbers: Vec<_> =
+            [7, 8, 7, 7, 8].map(|path| actions.intern(action(path), PLAIN).unwrap()).to_vec();
         assert_eq!(numbers, [1, 2, 1, 1, 2]);
         assert_eq!(actions.get(2), Some(&action(8)));
         assert!(!actions.begin_epoch());
         assert!(numbers.iter().all(|id| actions.get(*id).is_none()));
-        assert_eq!(actions.intern(action(8), 0), Some(3));
+        assert_eq!(actions.intern(action(8), PLAIN), Some(3));
         assert_eq!(actions.get(1), None);
     }
 
@@ -187,20 +250,20 @@ mod tests {
             FlowAction { new_dscp: Some(0), ..none },
         ];
         for (number, action) in (1..).zip(other) {
-            assert_eq!(actions.intern(action, 0), Some(number));
+            assert_eq!(actions.intern(action, PLAIN), Some(number));
         }
-        let marked = actions.intern(none, 7).unwrap();
+        let marked = actions.intern(none, ActionOf { mark: 7, ..PLAIN }).unwrap();
         assert_eq!((marked, actions.routing_mark(marked), actions.routing_mark(1)), (8, 7, 0));
     }
 
     #[test]
     fn numbers_begin_anew_before_they_would_repeat() {
         let mut actions = FlowActions { first: u32::MAX - MAX_ACTIONS as u32, ..FlowActions::default() };
-        let last = actions.intern(action(1), 0).unwrap();
+        let last = actions.intern(action(1), PLAIN).unwrap();
         assert_eq!(actions.get(last), Some(&action(1)));
         assert_eq!(actions.get(NO_ACTION), None);
         assert!(actions.begin_epoch());
-        assert_eq!(actions.intern(action(2), 0), Some(1));
+        assert_eq!(actions.intern(action(2), PLAIN), Some(1));
         assert_eq!(actions.get(last), None);
     }
 
@@ -208,10 +271,10 @@ mod tests {
     fn beyond_the_maximum_there_is_no_number() {
         let mut actions = FlowActions::default();
         for path in 0..MAX_ACTIONS as u32 {
-            assert!(actions.intern(action(path), 0).is_some());
+            assert!(actions.intern(action(path), PLAIN).is_some());
         }
         assert!(actions.is_full());
-        assert_eq!(actions.intern(action(u32::MAX), 0), None);
-        assert!(actions.intern(action(5), 0).is_some());
+        assert_eq!(actions.intern(action(u32::MAX), PLAIN), None);
+        assert!(actions.intern(action(5), PLAIN).is_some());
     }
 }

@@ -7,7 +7,7 @@ use crate::flow::change_counters::{ChangeCounters, Stamp, StampWindow};
 /// The epoch and the stamp by which a worker decides whether a cached action is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheEpoch {
-    /// Number of the epoch. It changes with every configuration that may lead to other decisions; never 0.
+    /// Number of the epoch. It changes with every configuration that may lead to other decisions about IPv4; never 0.
     pub number: u32,
     /// Count of changes of routes and lists, read at the start of the batch.
     pub stamp: Stamp,
@@ -21,8 +21,8 @@ impl Default for CacheEpoch {
 }
 
 impl CacheEpoch {
-    /// Begins a new epoch. The caller ends the [flow actions](crate::flow::actions::FlowActions) of the former one, so that
-    /// every cached action becomes invalid.
+    /// Begins a new epoch. The caller ends the [flow actions](crate::flow::actions::FlowActions) of the former one, or those
+    /// of the family that has other rules.
     pub fn advance(&mut self) {
         self.number = self.number.checked_add(1).unwrap_or(1);
     }

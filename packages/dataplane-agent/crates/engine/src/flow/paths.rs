@@ -237,15 +237,43 @@ impl Paths {
         }
     }
 
+    /// Whether half of the possible paths are left, so that they can go on when rules change.
+    pub fn have_room(&self) -> bool {
+        self.nodes.len() <= MAX_PATHS / 2
+    }
+
     /// Takes over the rules of another generation; `rows` are ascending. All paths end; counters are kept by row.
     pub fn replace_rules(&mut self, rows: &[RowId]) {
-        let mut known = self.totals();
+        let totals = self.totals();
+        self.replace_slots(rows, &totals, totals.clone());
+        std::mem::swap(&mut self.nodes, &mut self.former);
+        self.ended = self.ended.wrapping_add(1);
+        self.nodes.clear();
+        self.nodes.push(PathNode::new(NONE, NONE));
+        self.children.clear();
+    }
+
+    /// Takes over other rules; `rows` are ascending. The paths go on: those of packets that are decided as before, and any
+    /// other that the same rows make.
+    pub fn follow_rules(&mut self, rows: &[RowId]) {
+        let totals = self.totals();
+        let slots = std::mem::take(&mut self.slots);
+        self.replace_slots(rows, &totals, slots);
+    }
+
+    /// Counters for `rows`, and for other rows that have counted anything by `totals`, which are those of the `known`
+    /// counters.
+    fn replace_slots(&mut self, rows: &[RowId], totals: &[RuleCounter], mut known: Vec<RuleCounter>) {
         known.iter_mut().for_each(|slot| slot.present = false);
         let mut slots = Vec::with_capacity(rows.len() + known.len());
         let mut known = known.into_iter().peekable();
         let mut absent = 0_usize;
+        let counted = |row| {
+            let total = place(totals, row).and_then(|at| totals.get(at));
+            total.is_some_and(|total| total.base != Count::default())
+        };
         let mut keep = |slot: RuleCounter, slots: &mut Vec<RuleCounter>| {
-            if slot.base != Count::default() {
+            if counted(slot.row) {
                 absent += 1;
                 slots.push(slot);
             }
@@ -267,11 +295,6 @@ impl Paths {
         });
         self.slots = slots;
         self.last_slot = 0;
-        std::mem::swap(&mut self.nodes, &mut self.former);
-        self.ended = self.ended.wrapping_add(1);
-        self.nodes.clear();
-        self.nodes.push(PathNode::new(NONE, NONE));
-        self.children.clear();
     }
 }
 
@@ -286,6 +309,32 @@ mod tests {
 
     fn count(packets: u64, bytes: u64) -> Count {
         Count { packets, bytes }
+    }
+
+    #[test]
+    fn paths_go_on_when_other_rules_change() {
+        let mut paths = Paths::new(&[10, 11, 12]);
+        let (one, other) = (paths.step(ROOT, 10).unwrap(), paths.step(ROOT, 12).unwrap());
+        paths.count(one, 1, 100);
+        paths.count(other, 2, 20);
+        let remembered = paths.remember(one);
+        // 11 has counted nothing and goes; 12 goes on being counted.
+        paths.follow_rules(&[9, 10]);
+        paths.count(one, 1, 100);
+        paths.count_remembered(remembered, 1, 100);
+        let new = paths.step(one, 9).unwrap();
+        paths.count(new, 4, 40);
+        let expected = vec![(9, count(4, 40)), (10, count(7, 340)), (12, count(2, 20))];
+        assert_eq!(paths.rules(), expected);
+        assert_eq!(paths.step(ROOT, 10), Some(one));
+        paths.replace_rules(&[10, 11]);
+        assert_eq!(
+            paths.rules(),
+            [(9, count(4, 40)), (10, count(7, 340)), (11, count(0, 0)), (12, count(2, 20))]
+        );
+        paths.reset(&[]);
+        paths.follow_rules(&[11]);
+        assert!(paths.rules().iter().all(|(_, count)| *count == Count::default()));
     }
 
     #[test]

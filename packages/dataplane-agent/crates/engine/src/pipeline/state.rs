@@ -17,6 +17,7 @@ use crate::ip::neighbor::hold::Holds;
 use crate::ip::router_advertisements::Advertisement;
 use crate::observe::trace::Tracer;
 use crate::packet::count::Count;
+use crate::packet::family::Family;
 use crate::packet::slow_reason::{SLOW_REASONS, SlowReason};
 use crate::packet::verdict::{DROP_REASONS, DropReason};
 use crate::packet::{Meta, Packet, flag};
@@ -169,6 +170,20 @@ impl<F> WorkerState<F> {
         self.cache_epoch.advance();
         if self.actions.begin_epoch() {
             self.table.forget_actions();
+        }
+    }
+
+    /// Whether numbers of paths and resume points may go on when rules change.
+    pub(crate) fn keeps_numbers(&self) -> bool {
+        self.paths.have_room() && self.resumes.len() <= MAX_RESUMES / 2
+    }
+
+    /// The cached actions of a family become invalid; those of the other one stay, with their paths and resume points.
+    pub(crate) fn end_actions(&mut self, family: Family) {
+        self.actions.end(family);
+        // Only IPv4 is forwarded outside the engine.
+        if family == Family::V4 {
+            self.cache_epoch.advance();
         }
     }
 

@@ -133,9 +133,11 @@ pub struct Snapshot {
     pub(crate) forest: Arc<Forest>,
     /// The classification of packets into leaves.
     pub(crate) queues: Arc<QueueTable>,
-    /// Cache epoch: generation of the first of the consecutive snapshots under which decisions about flows are the
-    /// same.
+    /// Cache epoch: generation of the first of the consecutive snapshots under which decisions about flows of at least one
+    /// family are the same.
     cache_epoch: u32,
+    /// The same for each family by itself.
+    family_epochs: [u32; 2],
 }
 
 /// Snapshot and tables that a new snapshot is compared with: parts that did not change are shared with it.
@@ -339,26 +341,34 @@ impl Snapshot {
             forest,
             queues,
             cache_epoch: generation,
+            family_epochs: [generation; 2],
             has_fasttrack: fasttracks(config),
         };
         if let Some(basis) = basis.filter(|basis| snapshot.decides_as(basis, config)) {
-            snapshot.cache_epoch = basis.snapshot.cache_epoch;
+            let before = basis.snapshot;
+            let same = Family::ALL.map(|family| snapshot.decides_in(family, before));
+            if same != [false; 2] {
+                snapshot.cache_epoch = before.cache_epoch;
+                let kept =
+                    same.into_iter().zip(before.family_epochs).map(|(same, epoch)| same.then_some(epoch));
+                for (epoch, kept) in snapshot.family_epochs.iter_mut().zip(kept) {
+                    *epoch = kept.unwrap_or(generation);
+                }
+            }
         }
         Ok(Rebuilt { snapshot, routes })
     }
 
-    /// Whether decisions about flows are the same as with another snapshot, except for routes in the table that both
-    /// share, whose changes [`crate::flow::change_counters::ChangeCounters`] counts.
+    /// Whether everything that decisions about the flows of both families rest on is the same as with another snapshot,
+    /// except for routes in the table that both share, whose changes
+    /// [`crate::flow::change_counters::ChangeCounters`] counts.
     fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
         let (other, before) = (basis.snapshot, basis.config);
-        // The change counters count changes of list contents too, but not of the numbers of lists.
-        let mut rules = SnapshotPart::ALL.iter().filter(|part| **part != SnapshotPart::AddressLists);
-        rules.all(|part| self.shares(*part, other))
-            && Family::ALL
-                .iter()
-                .all(|family| Arc::ptr_eq(&self.rules(*family).lists, &other.rules(*family).lists))
-            && self.policy == other.policy
-            && self.policy6 == other.policy6
+        [SnapshotPart::Routes, SnapshotPart::Ipv6Routes, SnapshotPart::Queues]
+            .iter()
+            .all(|part| self.shares(*part, other))
+            && self.tracking == other.tracking
+            && self.has_fasttrack == other.has_fasttrack
             && self.interfaces == other.interfaces
             && self.ports == other.ports
             && self.vlans == other.vlans
@@ -368,16 +378,37 @@ impl Snapshot {
             && before.neighbors == config.neighbors
     }
 
-    /// Cache epoch of the snapshot: the generation of the first snapshot under which decisions about flows are the
-    /// same.
+    /// Whether the rules of a family are those of another snapshot.
+    fn decides_in(&self, family: Family, other: &Snapshot) -> bool {
+        let (own, others) = (self.rules(family), other.rules(family));
+        let policy = match family {
+            Family::V4 => self.policy == other.policy,
+            Family::V6 => self.policy6 == other.policy6,
+        };
+        // The change counters count changes of list contents, but not of the numbers of lists.
+        policy
+            && [TableKind::Filter, TableKind::Nat, TableKind::Mangle]
+                .iter()
+                .all(|kind| own.shares(*kind, others))
+            && Arc::ptr_eq(&own.lists, &others.lists)
+    }
+
+    /// Cache epoch of the snapshot: the generation of the first snapshot under which decisions about flows of at least one
+    /// family are the same.
     pub(crate) fn cache_epoch(&self) -> u32 {
         self.cache_epoch
     }
 
-    /// Whether cached actions stay valid from one snapshot to the other, except for changes that
+    /// Whether cached actions of at least one family stay valid from one snapshot to the other, except for changes that
     /// [`crate::flow::change_counters::ChangeCounters`] counts.
     pub(crate) fn shares_cache_epoch_with(&self, other: &Snapshot) -> bool {
         self.cache_epoch == other.cache_epoch
+    }
+
+    /// The families whose cached actions do not stay valid from one snapshot to the other.
+    pub(crate) fn decided_anew(&self, other: &Snapshot) -> impl Iterator<Item = Family> {
+        let epochs = self.family_epochs.into_iter().zip(other.family_epochs);
+        Family::ALL.into_iter().zip(epochs).filter(|(_, (own, other))| own != other).map(|(family, _)| family)
     }
 
     /// Whether this snapshot and another one have a part in common.

@@ -210,7 +210,9 @@ fn slow_without_entry<F>(state: &WorkerState<F>, meta: &Meta) -> SlowReason {
         return noted.unwrap_or(SlowReason::NewConnection);
     };
     match state.actions.get(cached.action) {
-        Some(action) if action.in_port != meta.in_port => SlowReason::OtherPort,
+        Some(action) if *action != FlowAction::ENDED && action.in_port != meta.in_port => {
+            SlowReason::OtherPort
+        }
         _ => noted.unwrap_or(SlowReason::Stale),
     }
 }

@@ -3,7 +3,7 @@
 
 use tollway_wire::{ipv4, tcp};
 
-use crate::flow::actions::FlowAction;
+use crate::flow::actions::{ActionOf, FlowAction};
 use crate::flow::conntrack::{CachedAction, NewEnds, action_flag};
 use crate::flow::nat::{Ipv6Rewrite, Rewrite};
 use crate::flow::new_addresses::NewAddresses;
@@ -185,8 +185,9 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         new_dscp: meta.new_dscp,
     };
     let resumes = if action.resume != 0 { action_flag::RESUMES } else { 0 };
+    let of = ActionOf { family: meta.family(), mark: meta.routing_mark };
     let mut cached = CachedAction {
-        action: state.actions.intern(action, meta.routing_mark).ok_or(SlowReason::TooManyPaths)?,
+        action: state.actions.intern(action, of).ok_or(SlowReason::TooManyPaths)?,
         stamp: state.cache_epoch.stamp,
         version: 0,
         flags: resumes,

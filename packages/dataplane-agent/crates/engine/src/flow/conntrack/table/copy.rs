@@ -5,12 +5,13 @@ use tollway_wire::ipv4;
 
 use super::ConnectionTable;
 use super::evict::Evictables;
-use crate::flow::actions::{FlowAction, FlowActions};
+use crate::flow::actions::{ActionOf, FlowAction, FlowActions};
 use crate::flow::conntrack::connection::{Connection, Totals};
 use crate::flow::conntrack::entry::CachedAction;
 use crate::flow::conntrack::hot_state::HotState;
 use crate::flow::conntrack::validity::Validity;
 use crate::ids::{Direction, NO_ACTION, QueueRef};
+use crate::packet::family::Family;
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::tuple::Tuple;
 
@@ -116,7 +117,9 @@ impl ConnectionTable {
             let index = Self::index(slot, direction);
             if let (Some(entry), Some(known)) = (self.entries.get_mut(index), known) {
                 let CopiedAction { cached, action, mark, lists } = known;
-                let action = actions.intern(FlowAction { path: 0, resume: 0, ..action }, mark);
+                let family = if from.original.src.as_v4().is_some() { Family::V4 } else { Family::V6 };
+                let of = ActionOf { family, mark };
+                let action = actions.intern(FlowAction { path: 0, resume: 0, ..action }, of);
                 let action = action.unwrap_or(NO_ACTION);
                 entry.cached = CachedAction { action, queue: QueueRef::NONE, ..cached };
                 self.memberships.set(index, lists);

@@ -1,0 +1,154 @@
+//! A change of the rules of one family leaves the flows of the other one in the flow cache, with their rule counters.
+
+use tollway_config::dataplane::{Action, DataplaneConfig, Matcher, Rule, TrackingMode};
+use tollway_testkit::dual_stack::IPV6_ROWS;
+use tollway_testkit::networks::UPLINK;
+use tollway_testkit::packet::PacketBuilder;
+use tollway_testkit::router::port_mac;
+use tollway_testkit::routing::{lookup, network, routing_rule};
+use tollway_testkit::{Output, Router, RouterConfig, rule};
+
+const HOST: &str = "192.168.88.10";
+const SERVER: &str = "203.0.113.5";
+/// Row of a rule that is added.
+const ADDED: u32 = 90_000;
+
+fn config() -> RouterConfig {
+    let small = Matcher::PacketSize { from: 0, to: 1000, negate: false };
+    RouterConfig::new()
+        .interface("192.168.88.1/24")
+        .interface("10.2.0.1/24")
+        .route("0.0.0.0/0", UPLINK)
+        .routing_table()
+        .route_in(1, "0.0.0.0/0", UPLINK)
+        .with(|config| config.tracking.enabled = TrackingMode::Yes)
+        .address_list("known", &[HOST])
+        .filter("forward", rule().matcher(small).passthrough())
+        .filter("forward", rule().accept())
+        .mangle("prerouting", rule().passthrough())
+        .nat("srcnat", rule().out_interface(2).masquerade())
+        .dual_stack()
+}
+
+fn frame(v6: bool, flow: u16) -> Vec<u8> {
+    let packet = PacketBuilder::ipv4(HOST, SERVER).udp(4000 + flow, 53).eth_dst(port_mac(0));
+    if v6 { packet.in_ipv6().build() } else { packet.build() }
+}
+
+/// Whether the flow cache forwards the next packet of a flow of IPv4, and one of IPv6.
+#[track_caller]
+fn fast(router: &mut Router, flow: u16) -> [bool; 2] {
+    [false, true].map(|v6| {
+        let out = router.inject(0, frame(v6, flow), Default::default());
+        let [Output { fast, own: false, .. }] = out[..] else {
+            panic!("IPv6 {v6}, flow {flow}: {out:?}, {:?}", router.moved())
+        };
+        fast
+    })
+}
+
+fn router(config: RouterConfig, workers: u32) -> Router {
+    let mut router =
+        Router::with_workers(config, workers).hosts(0, &[HOST]).hosts(1, &[UPLINK]).hosts_in_ipv6();
+    router.advance_ms(1_100);
+    for flow in 0..4 {
+        // The first packets wait for their next hop, wherever they are.
+        for v6 in [false, true] {
+            router.inject(0, frame(v6, flow), Default::default());
+            router.advance_ms(5);
+        }
+        fast(&mut router, flow);
+        assert_eq!(fast(&mut router, flow), [true; 2]);
+    }
+    router
+}
+
+fn added(chains: &mut [tollway_config::dataplane::Chain]) {
+    chains[0].rules.push(Rule { row: ADDED, matchers: Vec::new(), action: Action::Passthrough, log: None });
+}
+
+/// Changes of a family, and whether it is IPv6.
+type Change = (&'static str, bool, fn(&mut DataplaneConfig));
+
+const CHANGES: [Change; 11] = [
+    ("filter", false, |config| added(&mut config.filter)),
+    ("filter", true, |config| added(&mut config.ipv6_filter)),
+    ("filter in another order", false, |config| config.filter[0].rules.reverse()),
+    ("filter in another order", true, |config| config.ipv6_filter[0].rules.reverse()),
+    ("mangle", false, |config| added(&mut config.mangle)),
+    ("mangle", true, |config| added(&mut config.ipv6_mangle)),
+    ("nat", false, |config| config.nat.clear()),
+    ("nat", true, |config| config.ipv6_nat.clear()),
+    ("no rules", true, |config| config.ipv6_filter.clear()),
+    ("routing rule", false, |config| {
+        config.routing_rules =
+            vec![tollway_config::dataplane::RoutingRule { source: network(HOST), ..routing_rule(lookup(1)) }];
+    }),
+    ("routing rule", true, |config| {
+        let source = network("2001:db8::/32");
+        config.routing_rules =
+            vec![tollway_config::dataplane::RoutingRule { source, ..routing_rule(lookup(1)) }];
+    }),
+];
+
+#[test]
+fn a_change_of_rules_concerns_the_flows_of_its_family_alone() {
+    for workers in [1, 3] {
+        for (what, v6, change) in CHANGES {
+            let mut router = router(config(), workers);
+            router.reconfigure(change);
+            for flow in 0..4 {
+                assert_eq!(
+                    fast(&mut router, flow),
+                    [v6, !v6],
+                    "{what}, IPv6 {v6}, {workers} workers, flow {flow}"
+                );
+                fast(&mut router, flow);
+                assert_eq!(fast(&mut router, flow), [true; 2], "{what}, IPv6 {v6}, {workers} workers, later");
+            }
+            // Back again: the same numbers of paths and resume points.
+            let before = config().config;
+            router.reconfigure(|config| *config = before);
+            assert_eq!(fast(&mut router, 0), [v6, !v6], "{what}, back");
+        }
+    }
+}
+
+#[test]
+fn changes_of_both_families_or_of_what_both_rest_on_concern_all_flows() {
+    let both: [fn(&mut DataplaneConfig); 3] = [
+        |config| {
+            added(&mut config.filter);
+            config.ipv6_filter[0].rules.reverse();
+        },
+        |config| config.interfaces[1].mtu = 1400,
+        |config| config.tracking.loose_tcp_tracking = !config.tracking.loose_tcp_tracking,
+    ];
+    for change in both {
+        let mut router = router(config(), 1);
+        router.reconfigure(change);
+        assert_eq!(fast(&mut router, 0), [false; 2]);
+    }
+}
+
+#[test]
+fn rules_count_exactly_while_those_of_the_other_family_change() {
+    let mut router = router(config(), 1);
+    let counts =
+        |router: &Router| [1000, 1001, 1002].map(|row| [router.rule(row).0, router.rule(row + IPV6_ROWS).0]);
+    let before = counts(&router);
+    for round in 1..=40 {
+        router.reconfigure(|config| match round % 4 {
+            0 => config.filter[0].rules.reverse(),
+            1 => added(&mut config.ipv6_filter),
+            2 => config.ipv6_filter[0].rules.rotate_left(1),
+            _ => config.ipv6_filter[0].rules.retain(|rule| rule.row != ADDED),
+        });
+        fast(&mut router, 0);
+        // A rule behind the one that accepts counts nothing, and the order of both families differs.
+        let now = counts(&router);
+        assert_eq!(now[2], before[2].map(|count| count + round), "mangle sees every packet, round {round}");
+        let accepted: [u64; 2] = [now[1][0] - before[1][0], now[1][1] - before[1][1]];
+        assert_eq!(accepted, [round; 2], "the rule that accepts");
+    }
+}
