@@ -1,13 +1,14 @@
 //! Routing tables, the rules that choose between them, and routing marks.
 
 mod reference;
+mod reverse_path;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
     Action, ArpMode, DataplaneConfig, Matcher, Route, RouteTarget, RoutingAction, RoutingRule, RoutingTable,
-    RpFilter, TableNumber, TrackingMode,
+    TableNumber, TrackingMode,
 };
 use tollway_config::protocol::PacketDescription;
 use tollway_engine::packet::frame::VnetState;
@@ -321,16 +322,6 @@ fn gateways_are_found_in_the_table_that_is_named() {
 }
 
 #[test]
-fn the_reverse_path_is_that_of_the_rules() {
-    let client = RoutingRule { destination: network("203.0.113.0/24"), ..routing_rule(lookup(1)) };
-    let config = base().routing_rule(client).with(|config| config.settings.rp_filter = RpFilter::Strict);
-    let mut router = start(config, 1);
-    let answer = PacketBuilder::ipv4("203.0.113.9", "10.1.0.2").udp(53, 4_000);
-    assert_eq!(way(&router.send(3, &answer)), Some(To::Port(0)));
-    assert_eq!(way(&router.send(2, &answer)), None);
-}
-
-#[test]
 fn without_tracking_rules_hold_for_each_packet() {
     let config = base()
         .routing_rule(routing_rule(lookup(1)))
@@ -507,43 +498,6 @@ fn many_tables_that_are_not_used_cost_no_memory() {
     });
     let snapshot = Snapshot::build(&config.config, &port_facts(5), 1, 1).expect("a possible configuration");
     assert_eq!(snapshot.tables().iter().map(|(number, _)| number).collect::<Vec<_>>(), [1, 2]);
-}
-
-#[test]
-fn the_reverse_path_may_be_that_of_the_packets_mark() {
-    for workers in [1, 3] {
-        let by = |port: u32| vec![Matcher::InInterface { interfaces: vec![port], negate: false }];
-        let config = base()
-            .mangle("prerouting", mark(by(4), 1))
-            .mangle("prerouting", mark(by(1), 2))
-            .routing_rule(RoutingRule { destination: network("10.1.0.0/24"), ..routing_rule(lookup(0)) })
-            .with(|config| config.settings.rp_filter = RpFilter::Strict);
-        let mut router = start(config, workers);
-        let answer = PacketBuilder::ipv4("203.0.113.9", "10.1.0.2").udp(53, 4_000);
-        // The mark of port 3 names the table whose way to the sender is by port 3; that of main is by port 2.
-        assert_eq!(way(&router.send(3, &answer)), Some(To::Port(0)));
-        let other = PacketBuilder::ipv4("203.0.113.10", "10.1.0.2").udp(53, 4_000);
-        assert_eq!(way(&router.send(2, &other)), Some(To::Port(0)));
-        let third = PacketBuilder::ipv4("203.0.113.11", "10.1.0.2").udp(53, 4_000);
-        assert_eq!(way(&router.send(4, &third)), None, "neither the main table nor a mark");
-        // The table of a host's mark has the way of an uplink alone; the host is found by the main table.
-        assert_eq!(way(&router.send(0, &udp(2, "198.51.100.9", 0))), TWO);
-        let spoofed = PacketBuilder::ipv4("203.0.113.9", "198.51.100.9").udp(7, 7);
-        assert_eq!(way(&router.send(0, &spoofed)), None);
-    }
-}
-
-#[test]
-fn a_rule_that_refuses_the_way_back_is_no_reverse_path() {
-    let back = RoutingRule { destination: network("203.0.113.0/24"), ..routing_rule(RoutingAction::Drop) };
-    for filter in [RpFilter::Strict, RpFilter::Loose] {
-        let config = base().routing_rule(back.clone()).with(|config| config.settings.rp_filter = filter);
-        let mut router = start(config, 1);
-        router.moved();
-        let answer = PacketBuilder::ipv4("203.0.113.9", "10.1.0.2").udp(53, 4_000);
-        assert_eq!(way(&router.send(2, &answer)), None);
-        assert_eq!(router.moved()[&Counter::Drop(DropReason::ReversePath)], 1);
-    }
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Setup {
             let Some(packet) = Left::read(&output.bytes) else { continue };
             assert!(packet.checksums_right, "{packet:?}");
             let whole = packet.whole;
-            let chosen = self.networks == Networks::Leaking || !self.router.config().nat.is_empty();
+            let chosen = self.networks != Networks::One || !self.router.config().nat.is_empty();
             let translated = matches!(output.to, To::Port(1 | 3)) && chosen;
             // The router's own packets tell of those they answer; their order is that of the workers.
             let own = packet.is_icmp_error;
@@ -161,6 +161,11 @@ impl Setup {
             };
             let ports = if translated || own { packet.ports.1 } else { packet.ports.0 };
             let ports = unless_chosen(ports);
+            // Of two VRFs a flow may get the port of another one.
+            let others = self.networks != Networks::One
+                && (4000..4000 + FLOWS as u16).contains(&ports)
+                && (flow == OTHERS || ports != 4000 + u16::from(flow.0 / 2));
+            let ports = if others { 0 } else { ports };
             let icmp = [1, 58].contains(&packet.protocol);
             let seen = (
                 output.to,
@@ -211,8 +216,12 @@ impl Setup {
                     [10, 2, 0, _] => address.to_string(),
                     _ => format!("{address}:{}", unless_chosen(port)),
                 };
-                let ends = format!("{} {} {} {}", end(src), end(dst), reply_src.0, reply_dst.0);
-                let ends = if [1, 58].contains(&record.protocol) { format!("{src:?} {dst:?}") } else { ends };
+                // An answer that nobody waits for any more opens a connection to a port that the router chose.
+                let unasked = self.networks != Networks::One && src.0.octets()[0] == 203;
+                let to = if unasked { dst.0.to_string() } else { end(dst) };
+                let ends = format!("{} {to} {} {}", end(src), reply_src.0, reply_dst.0);
+                let icmp = [1, 58].contains(&record.protocol) && !unasked;
+                let ends = if icmp { format!("{src:?} {dst:?}") } else { ends };
                 format!(
                     "{} {} {ends} {flags} {} {} {:?}",
                     record.zone, record.family, record.tcp_state, record.timeout_ms, record.counts
