@@ -28,7 +28,7 @@ pub(crate) fn pop_tag<F: Frame>(frame: &mut F) -> bool {
 }
 
 /// [`push_tags`] of one tag; compiled as [`pop_tag`].
-#[inline]
+#[inline(always)]
 pub(crate) fn push_tag<F: Frame>(frame: &mut F, vnet: &mut VnetState, tag: [u8; ethernet::TAG]) -> bool {
     const END: usize = ethernet::ADDRESSES + ethernet::TAG;
     if frame.head().len() < ethernet::HEADER || !frame.push(ethernet::TAG) {
@@ -44,7 +44,7 @@ pub(crate) fn push_tag<F: Frame>(frame: &mut F, vnet: &mut VnetState, tag: [u8; 
 
 /// Puts tags between the addresses and the EtherType of a frame. Returns `false`, changing nothing, if there is no room
 /// before the frame.
-#[inline]
+#[inline(always)]
 pub(crate) fn push_tags<F: Frame>(frame: &mut F, vnet: &mut VnetState, tags: &[u8]) -> bool {
     let len = tags.len();
     if frame.head().len() < ethernet::HEADER || !frame.push(len) {

@@ -255,11 +255,15 @@ impl<F: Frame> Iterator for Drain<'_, F> {
             let outcome = match meta.verdict {
                 Verdict::Tx(link) if link < self.encapsulations.ports() => Outcome::Tx { port: link, link },
                 Verdict::Tx(link) => {
-                    let Some(port) = encapsulate(self.encapsulations, packet, link) else {
+                    // The frame is taken first: its fields would be read as one word just after one of them was written,
+                    // which stalls.
+                    let Some(mut frame) = packet.frame.take() else { continue };
+                    let Some(port) = encapsulate(self.encapsulations, &mut frame, &mut packet.vnet, link)
+                    else {
                         *self.without_headroom += u64::from(packet.meta.segments);
                         continue;
                     };
-                    Outcome::Tx { port, link }
+                    return Some(Done::of(packet, frame, Outcome::Tx { port, link }));
                 }
                 Verdict::Local(interface) => Outcome::Local { interface },
                 Verdict::Handover(worker) => {
@@ -273,36 +277,25 @@ impl<F: Frame> Iterator for Drain<'_, F> {
                 | Verdict::Held
                 | Verdict::Drop(_) => continue,
             };
-            let meta = &packet.meta;
             let Some(frame) = packet.frame.take() else { continue };
-            return Some(Done {
-                frame,
-                vnet: packet.vnet,
-                outcome,
-                fast: meta.is(flag::FAST),
-                own: meta.is_locally_generated(),
-                segments: meta.segments,
-            });
+            return Some(Done::of(packet, frame, outcome));
         }
     }
 }
 
-/// Puts the tags of a link around a packet. Returns the port; `None`, and frees the frame, if there is no room.
-#[inline(never)]
+/// Puts the tags of a link around a frame. Returns the port; `None` if there is no room.
+#[inline(always)]
 fn encapsulate<F: Frame>(
     encapsulations: &Encapsulations,
-    packet: &mut Packet<F>,
+    frame: &mut F,
+    vnet: &mut VnetState,
     link: LinkId,
 ) -> Option<PortId> {
     let encapsulation = encapsulations.get(link)?;
-    let (frame, vnet) = (packet.frame.as_mut()?, &mut packet.vnet);
     let pushed = match encapsulation.one_tag() {
         Some(tag) => push_tag(frame, vnet, tag),
         None => push_tags(frame, vnet, encapsulation.tags()),
     };
-    if !pushed {
-        packet.frame = None;
-    }
     pushed.then_some(encapsulation.port)
 }
 
@@ -328,6 +321,21 @@ pub struct Done<F> {
     pub own: bool,
     /// Wire segments.
     pub segments: u32,
+}
+
+impl<F> Done<F> {
+    #[inline(always)]
+    fn of(packet: &Packet<F>, frame: F, outcome: Outcome) -> Self {
+        let meta = &packet.meta;
+        Self {
+            frame,
+            vnet: packet.vnet,
+            outcome,
+            fast: meta.is(flag::FAST),
+            own: meta.is_locally_generated(),
+            segments: meta.segments,
+        }
+    }
 }
 
 /// Where a finished packet goes.
