@@ -101,4 +101,14 @@ describe('a VLAN', () => {
     );
     expect((await router.rest('PATCH', `${VLAN}/${x?.['.id']}`, { interface: 'b', 'vlan-id': '6' })).status).toBe(200);
   });
+
+  it('can be changed when the MTU of the interface below has been lowered', async () => {
+    const id = await router.add(VLAN, { name: 'cust', 'vlan-id': '10', interface: 'ether2' });
+    const [port] = (await router.rest('GET', '/interface/ethernet?name=ether2')).rows;
+    expect((await router.rest('PATCH', `/interface/ethernet/${port?.['.id']}`, { mtu: '1400' })).status).toBe(200);
+    for (const change of [{ comment: 'north' }, { disabled: 'yes' }, { name: 'north', mtu: '1500' }, { mtu: '1400' }]) {
+      expect((await router.rest('PATCH', `${VLAN}/${id}`, change)).status, JSON.stringify(change)).toBe(200);
+    }
+    expect(await router.refused('PATCH', `${VLAN}/${id}`, { mtu: '1401' })).toMatch(/1401 is more than the 1400/);
+  });
 });

@@ -1,6 +1,6 @@
 import { connectionRecord } from '@tollway/dataplane-agent/records';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Router } from './router.js';
+import { PASSWORD, Router } from './router.js';
 
 const VRF = '/ip/vrf';
 const ADDRESS = '/ip/address';
@@ -149,5 +149,48 @@ describe('a VRF', () => {
     expect(await router.refused('PATCH', `${ADDRESS}/${row?.['.id']}`, { vrf: 'green' })).toContain(
       'unknown parameter vrf',
     );
+  });
+
+  it('is told apart from an interface of its name, and an undone rename is followed', async () => {
+    const rename = async (path: string, name: string): Promise<number> => {
+      const answer = await router.rest('PATCH', path, { name });
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      return Number(answer.headers.get('x-tollway-revision'));
+    };
+    const undo = async (revision: number) => {
+      const { status, body } = await router.request('POST', `/api/v1/revisions/${revision}/undo`, undefined, {
+        authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`,
+      });
+      expect(status, JSON.stringify(body)).toBe(200);
+    };
+    const vlan = await router.add('/interface/vlan', { name: 'cust', 'vlan-id': '10', interface: 'ether2' });
+    const vrf = await router.add(VRF, { name: 'cust', interfaces: 'cust' });
+    const gateway = '10.0.0.5%cust@cust,10.0.0.6@cust,cust';
+    await router.add('/ip/route', { 'dst-address': '10.98.0.0/16', gateway });
+    await router.add('/ipv6/route', { 'dst-address': '2001:db8:98::/48', gateway: 'fe80::5%cust@cust' });
+    const gateways = async () =>
+      Promise.all(
+        ['/ip/route', '/ipv6/route'].map(async (menu) => (await router.rest('GET', menu)).rows.at(0)?.gateway),
+      );
+    const before = await gateways();
+    expect(before).toEqual([gateway, 'fe80::5%cust@cust']);
+    const port = await rename(`/interface/vlan/${vlan}`, 'port');
+    expect(await gateways()).toEqual(['10.0.0.5%port@cust,10.0.0.6@cust,port', 'fe80::5%port@cust']);
+    const blue = await rename(`${VRF}/${vrf}`, 'blue');
+    expect(await gateways()).toEqual(['10.0.0.5%port@blue,10.0.0.6@blue,port', 'fe80::5%port@blue']);
+    await undo(blue);
+    expect(await gateways()).toEqual(['10.0.0.5%port@cust,10.0.0.6@cust,port', 'fe80::5%port@cust']);
+    await undo(port);
+    expect(await gateways()).toEqual(before);
+    // What names the table alone does not keep the interface.
+    await router.rest('PATCH', `${VRF}/${vrf}`, { interfaces: '' });
+    for (const { '.id': id } of (await router.rest('GET', '/ip/route')).rows) {
+      await router.rest('PATCH', `/ip/route/${id}`, { gateway: '10.0.0.6@cust' });
+    }
+    for (const { '.id': id } of (await router.rest('GET', '/ipv6/route')).rows) {
+      await router.rest('DELETE', `/ipv6/route/${id}`);
+    }
+    expect((await router.rest('DELETE', `/interface/vlan/${vlan}`)).status).toBe(204);
+    expect(await router.refused('DELETE', `${VRF}/${vrf}`)).toMatch(/cust is in use by .ip.route/);
   });
 });

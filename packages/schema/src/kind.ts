@@ -10,6 +10,8 @@ export type Parsed = { readonly ok: true; readonly value: string } | { readonly 
 export interface Referent {
   readonly menu: string;
   readonly prop: string;
+  /** The part of a value that names an item of the menu, where other parts name items of other menus. */
+  readonly part?: string;
 }
 
 /** First and last address, as numbers. */
@@ -73,10 +75,10 @@ export interface Kind {
   readonly ref?: readonly Referent[];
   /** Referenced names need not exist: the first rule that names a chain, mark or address list creates it. */
   readonly implicit?: true;
-  /** Names of {@link ref} that a value references. */
-  references?(value: string): readonly string[];
-  /** The value with the reference `from` replaced by `to`. */
-  rename?(value: string, from: string, to: string): string;
+  /** Names of {@link ref} that a value references; with `part`, those in that part alone. */
+  references?(value: string, part?: string): readonly string[];
+  /** The value with the reference `from` replaced by `to`, which may be any text; with `part`, in that part alone. */
+  rename?(value: string, from: string, to: string, part?: string): string;
   /** Control that edits it. Absent: a text field, with suggestions if there are some. */
   readonly editor?: Editor;
   /** All values have a fixed form, so that a search for a text that is no value of the kind is refused. */

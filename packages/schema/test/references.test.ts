@@ -33,6 +33,28 @@ describe('names in values', () => {
     expect(kind.rename?.(value, 'other', 'up')).toBe(value);
   });
 
+  it('are those of one part where parts name items of different menus', () => {
+    const kind = nexthopList('ip');
+    const value = '10.0.0.1%wan@wan,10.0.0.2@wan,wan,10.0.0.3@main';
+    expect(kind.references?.(value)).toEqual(['wan', 'main']);
+    expect(kind.references?.(value, 'interface')).toEqual(['wan']);
+    expect(kind.references?.(value, 'table')).toEqual(['wan', 'main']);
+    expect(kind.rename?.(value, 'wan', 'up', 'interface')).toBe('10.0.0.1%up@wan,10.0.0.2@wan,up,10.0.0.3@main');
+    expect(kind.rename?.(value, 'wan', 'up', 'table')).toBe('10.0.0.1%wan@up,10.0.0.2@up,wan,10.0.0.3@main');
+    expect(kind.ref?.map(({ menu, part }) => [menu, part])).toEqual([
+      ['/interface', 'interface'],
+      ['/routing/table', 'table'],
+      ['/ip/vrf', 'table'],
+    ]);
+  });
+
+  it('are replaced by placeholders and those by names, as names are exchanged', () => {
+    for (const kind of [nexthopList('ip'), nexthopList('ipv6'), referenceList('/interface', 'name'), queueTargetList]) {
+      const away = kind.rename?.('lan,wan', 'wan', '\x001') ?? '';
+      expect(kind.rename?.(away, '\x001', 'up')).toBe('lan,up');
+    }
+  });
+
   it('need not be those of anything where a rule makes what it names', () => {
     expect(name(mark).implicit).toBe(true);
     expect(reference('/interface', 'name').implicit).toBeUndefined();

@@ -12,7 +12,7 @@ export interface Referrer {
 /** Menus that store rows, or declare properties of rows that another menu stores. */
 const storedMenus = registry.filter(showsStoredRows);
 
-/** A property of rows that references items by name, of other menus or of the same one. */
+/** A property of rows, or a part of its values, that references items by name, of other menus or of the same one. */
 export interface Reference {
   readonly property: string;
   /** The menus that store the rows of those items. */
@@ -33,23 +33,29 @@ export function referencesOf(menu: string): readonly Reference[] {
       .filter(({ path }) => storagesOf(path).includes(menu))
       .flatMap(({ props }) => Object.entries(props))
       .flatMap(([property, prop]): Reference[] => {
-        const to = (prop.kind.ref ?? []).flatMap((ref) => (ref.prop === 'name' ? storagesOf(ref.menu) : []));
-        const names = (values: Row['values']) => {
-          const value = values[property];
-          return value === undefined ? [] : (prop.kind.references?.(value) ?? []);
-        };
-        const renamed = (value: string, old: string, name: string) => prop.kind.rename?.(value, old, name) ?? value;
-        return to.length === 0 ? [] : [{ property, to, names, renamed }];
+        const named = (prop.kind.ref ?? []).filter((ref) => ref.prop === 'name');
+        return [...new Set(named.map(({ part }) => part))].map((part) => ({
+          property,
+          to: named.flatMap((ref) => (ref.part === part ? storagesOf(ref.menu) : [])),
+          names: (values) => namesIn(prop, values[property], part),
+          renamed: (value, old, name) => prop.kind.rename?.(value, old, name, part) ?? value,
+        }));
       });
     referencesOfMenus.set(menu, found);
   }
   return found;
 }
 
+const namesIn = ({ kind }: Prop, value: string | undefined, part: string | undefined): readonly string[] =>
+  value === undefined ? [] : (kind.references?.(value, part) ?? []);
+
+/** A property that references rows of a menu, and the part of its values that does so; undefined for all of it. */
+type ReferringProperty = readonly [property: string, prop: Prop, part: string | undefined];
+
 /** A menu with properties that reference rows of another menu, or of the same one. */
 export interface ReferringMenu {
   readonly menu: Menu;
-  readonly properties: readonly [string, Prop][];
+  readonly properties: readonly ReferringProperty[];
   /** The names that a row references; a name is repeated when several properties reference it. */
   readonly namesOf: (values: Row['values']) => readonly string[];
 }
@@ -65,16 +71,13 @@ export function referringMenus(menu: string, property = 'name'): readonly Referr
   let found = knownReferringMenus.get(key);
   if (found === undefined) {
     found = storedMenus.flatMap((candidate) => {
-      const properties = Object.entries(candidate.props).filter(
-        ([own, { kind }]) =>
-          !(candidate.path === menu && own === property) &&
-          kind.ref?.some((ref) => storagesOf(ref.menu).includes(menu) && ref.prop === property),
-      );
+      const properties = Object.entries(candidate.props).flatMap(([own, prop]): ReferringProperty[] => {
+        if (candidate.path === menu && own === property) return [];
+        const ref = prop.kind.ref?.find((each) => storagesOf(each.menu).includes(menu) && each.prop === property);
+        return ref === undefined ? [] : [[own, prop, ref.part]];
+      });
       const namesOf = (values: Row['values']) =>
-        properties.flatMap(([own, { kind }]) => {
-          const value = values[own];
-          return value === undefined ? [] : (kind.references?.(value) ?? []);
-        });
+        properties.flatMap(([own, prop, part]) => namesIn(prop, values[own], part));
       return properties.length === 0 ? [] : [{ menu: candidate, properties, namesOf }];
     });
     knownReferringMenus.set(key, found);
@@ -117,10 +120,10 @@ export function followRename(draft: Draft, menu: string, from: string, to: strin
   for (const { menu: candidate, properties, namesOf } of referringMenus(menu)) {
     for (const path of storagesOf(candidate.path)) {
       for (const row of [...draft.byKey(path).having(namesOf, from)]) {
-        const changed = properties.flatMap(([property, prop]) => {
+        const changed = properties.flatMap(([property, prop, part]) => {
           const value = row.values[property];
-          if (value === undefined || !prop.kind.references?.(value).includes(from)) return [];
-          return [[property, prop.kind.rename?.(value, from, to) ?? value] as const];
+          if (value === undefined || !namesIn(prop, value, part).includes(from)) return [];
+          return [[property, prop.kind.rename?.(value, from, to, part) ?? value] as const];
         });
         draft.set(path, row.id, { ...row, values: { ...row.values, ...Object.fromEntries(changed) } });
       }

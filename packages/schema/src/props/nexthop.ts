@@ -20,6 +20,30 @@ export interface Nexthop {
 /** Next hops that a route has at most (MAX_GATEWAYS of the data plane). */
 export const MAX_GATEWAYS = 64;
 
+/** Parts of a next hop that are names: of an interface, and behind the @ that of a routing table. */
+type NamedPart = 'interface' | 'table';
+
+/** The text of a next hop before and behind its %, and behind its @. */
+function split(text: string): { readonly head: string; readonly tail?: string; readonly table?: string } {
+  const at = text.lastIndexOf('@');
+  const way = at < 0 ? text : text.slice(0, at);
+  const percent = way.indexOf('%');
+  return {
+    head: percent < 0 ? way : way.slice(0, percent),
+    ...(percent < 0 ? {} : { tail: way.slice(percent + 1) }),
+    ...(at < 0 ? {} : { table: text.slice(at + 1) }),
+  };
+}
+
+/** {@link Kind.rename} of one next hop. Other than in a configuration, a name may be any text. */
+function renameInNexthop(text: string, from: string, to: string, part?: string): string {
+  const { head, tail, table } = split(text);
+  const renamed = (name: string, of: NamedPart) => (name === from && (part === undefined || part === of) ? to : name);
+  // An address is no name of an interface.
+  const way = tail === undefined ? renamed(head, 'interface') : `${head}%${renamed(tail, 'interface')}`;
+  return table === undefined ? way : `${way}@${renamed(table, 'table')}`;
+}
+
 const isInterfaceName = (text: string): boolean => interfaceName.parse(text).ok;
 
 function addressOf(text: string, family: AddressFamily): string | undefined {
@@ -32,12 +56,8 @@ function addressOf(text: string, family: AddressFamily): string | undefined {
  * interface and table exist.
  */
 export function parseNexthop(text: string, family: AddressFamily): Nexthop | undefined {
-  const at = text.lastIndexOf('@');
-  const [way, table] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+  const { head, tail, table } = split(text);
   if (table !== undefined && !tableName.parse(table).ok) return undefined;
-  const percent = way.indexOf('%');
-  const head = percent < 0 ? way : way.slice(0, percent);
-  const tail = percent < 0 ? undefined : way.slice(percent + 1);
   const address = addressOf(head, family);
   const inTable = table === undefined ? {} : { table };
   if (tail !== undefined) {
@@ -93,14 +113,21 @@ export const nexthopList = (family: AddressFamily): Kind => ({
     return { ok: true, value: hops.map(nexthopText).join(',') };
   },
   ...(family === 'ip' ? ipv4Order : ipv6Order),
-  ref: [{ menu: '/interface', prop: 'name' }, ...TABLE_REFERENTS],
-  references: (value) => [
-    ...new Set((parseNexthops(value, family) ?? []).flatMap((hop) => [hop.interface ?? [], hop.table ?? []].flat())),
+  ref: [
+    { menu: '/interface', prop: 'name', part: 'interface' satisfies NamedPart },
+    ...TABLE_REFERENTS.map((ref) => ({ ...ref, part: 'table' satisfies NamedPart })),
   ],
-  rename: (value, from, to) =>
-    (parseNexthops(value, family) ?? [])
-      .map((hop) => (hop.interface === from ? { ...hop, interface: to } : hop))
-      .map((hop) => nexthopText(hop.table === from ? { ...hop, table: to } : hop))
+  references: (value, part) => [
+    ...new Set(
+      (parseNexthops(value, family) ?? []).flatMap((hop) =>
+        (['interface', 'table'] as const).flatMap((of) => (part === undefined || part === of ? (hop[of] ?? []) : [])),
+      ),
+    ),
+  ],
+  rename: (value, from, to, part) =>
+    value
+      .split(',')
+      .map((hop) => renameInNexthop(hop, from, to, part))
       .join(','),
   editor: 'list',
   jsonSchema: { type: 'string' },

@@ -91,8 +91,12 @@ function layersTo(from: string, own: ReadonlySet<string | undefined>, vlans: Rea
   return 0;
 }
 
-/** The MTU is at most that of the interface below. */
-function checkMtu({ values, snapshot }: ProposedRow): FieldError | undefined {
+/**
+ * The MTU is at most that of the interface below. Where that has been lowered since, or is lowered later, the VLAN is as large as
+ * there is room for, and its other properties can be changed.
+ */
+function checkMtu({ values, before, snapshot }: ProposedRow): FieldError | undefined {
+  if (before !== undefined && before.mtu === values.mtu && before.interface === values.interface) return undefined;
   const below = typedInterfaces(snapshot).find(({ row }) => interfaceName(row) === values.interface);
   const most = below && Number(below.row.values.mtu ?? '1500');
   const mtu = Number(values.mtu ?? '1500');
