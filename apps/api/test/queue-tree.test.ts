@@ -1,3 +1,4 @@
+import { connectionRecord } from '@tollway/dataplane-agent/records';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PART } from '../src/agent/queues.js';
 import { Client } from './live-client.js';
@@ -301,10 +302,11 @@ describe('marks of connections', () => {
       'new-connection-mark': 'voice',
     });
     const [mark] = router.peer?.active?.['mark-names'] ?? [];
-    const connection = Buffer.alloc(160);
-    connection.writeBigUInt64LE(7n, 0);
-    connection.set([6, 4], 8);
-    connection.writeUInt32LE(mark?.mark ?? 0, 92);
+    const at = connectionRecord;
+    const connection = Buffer.alloc(at.size);
+    connection.writeBigUInt64LE(7n, at.id);
+    connection.set([6, 4], at.protocol);
+    connection.writeUInt32LE(mark?.mark ?? 0, at.mark);
     if (router.peer !== undefined) router.peer.connections = connection;
     const marks = async () => (await list('/ip/firewall/connection')).map((row) => row['connection-mark']);
     expect(await marks()).toEqual(['voice']);
