@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use tollway_config::dataplane::RowId;
 
+use crate::dual_stack::protocol_in_ipv6;
+use crate::packet::ip;
+
 /// Records of the queue dump, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueRecord {
@@ -123,7 +126,42 @@ pub struct ConnectionRecord {
     pub fasttrack: [(u64, u64); 2],
 }
 
+/// What the opener of a flow knows of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Opener<'a> {
+    /// The flow is of IPv6.
+    pub v6: bool,
+    /// Zone of the opener's interface.
+    pub zone: u16,
+    /// Protocol number of IPv4.
+    pub protocol: u8,
+    /// Address, of IPv4 or that which one of IPv6 stands for.
+    pub host: &'a str,
+    /// Source port or identifier.
+    pub port: u16,
+    /// Destination port; not looked at for ICMP.
+    pub service: u16,
+}
+
 impl ConnectionRecord {
+    /// Whether it is the connection of a flow.
+    pub fn is_of(&self, opener: &Opener<'_>) -> bool {
+        let Opener { v6, zone, protocol, host, port, service } = *opener;
+        let [src, dst, ..] = self.endpoints;
+        u32::from(src.0) == ip(host)
+            && self.zone == zone
+            && (self.family == 6) == v6
+            && self.protocol == if v6 { protocol_in_ipv6(protocol) } else { protocol }
+            && src.1 == port
+            && (protocol == 1 || dst.1 == service)
+    }
+
+    /// Address and port of the opener and of the other end, as the other end sees them.
+    pub fn outside(&self) -> (u32, u16, u32, u16) {
+        let [.., src, dst] = self.endpoints;
+        (dst.0.to_bits(), dst.1, src.0.to_bits(), src.1)
+    }
+
     /// Unpacks one.
     pub fn read(bytes: &[u8]) -> Self {
         let u16_at = |at: usize| u16::from_le_bytes(bytes[at..at + 2].try_into().expect("2 bytes"));

@@ -2,11 +2,10 @@
 
 use tollway_config::dataplane::DataplaneConfig;
 use tollway_testkit::Networks;
-use tollway_testkit::dual_stack::protocol_in_ipv6;
 use tollway_testkit::networks::zone;
-use tollway_testkit::packet::{PacketBuilder, ip, tcp_flag};
+use tollway_testkit::packet::{PacketBuilder, tcp_flag};
 use tollway_testkit::random::Random;
-use tollway_testkit::record::ConnectionRecord;
+use tollway_testkit::record::{ConnectionRecord, Opener};
 
 use super::{FLOWS, HOSTS, SERVER};
 
@@ -57,19 +56,11 @@ impl Flow {
 
     /// Where the server sees packets come from.
     pub(super) fn learn(&mut self, records: &[ConnectionRecord], config: &DataplaneConfig) {
-        let protocol = if self.v6 { protocol_in_ipv6(self.protocol) } else { self.protocol };
-        let zone = zone(config, self.network);
-        for record in records {
-            let [src, dst, reply_src, reply_dst] = record.endpoints;
-            let same = u32::from(src.0) == ip(self.host)
-                && record.zone == zone
-                && (record.family == 6) == self.v6
-                && record.protocol == protocol
-                && src.1 == self.port()
-                && (self.protocol == 1 || dst.1 == self.service);
-            if same {
-                self.outside = Some((reply_dst.0.to_bits(), reply_dst.1, reply_src.0.to_bits(), reply_src.1));
-            }
+        let (v6, protocol, host, service) = (self.v6, self.protocol, self.host, self.service);
+        let opener =
+            Opener { v6, zone: zone(config, self.network), protocol, host, port: self.port(), service };
+        if let Some(record) = records.iter().rfind(|record| record.is_of(&opener)) {
+            self.outside = Some(record.outside());
         }
     }
 

@@ -4,8 +4,7 @@
 //! state that is rarely needed. Memory per connection at most: 64 + 64 + 24 bytes, 12 of timer link and 25 of hash slots,
 //! 189 in all, and 64 more for IPv6. Connections whose counters overflow, and fasttracked ones, take 32 bytes more each,
 //! those that depend on address lists 8.
-//! All of it is reserved at the start, but for the second line of IPv6 connections, and backed by memory only when it is
-//! first used.
+//! All of it is reserved at the start, and backed by memory only when it is first used.
 
 mod bind;
 mod cached;
