@@ -48,7 +48,7 @@ it('is refused where it cannot work, and while addresses are on it', async () =>
     return answer.error.detail;
   };
   expect(await refused('PUT', LOOPBACK, { name: 'ether1' })).toContain('ether1');
-  expect(await refused('PUT', LOOPBACK, { name: 'lo' })).toContain('none of global, aggregate, lo');
+  expect(await refused('PUT', LOOPBACK, { name: 'lo' })).toContain('none of all, global, aggregate, lo');
   expect(await refused('PUT', LOOPBACK, { name: 'lo9', mtu: '1500' })).toContain('mtu');
   expect(await refused('PUT', '/interface/vlan', { interface: 'loopback1', 'vlan-id': '7' })).toContain(
     'loopback1 is a loopback interface',

@@ -273,8 +273,8 @@ describe('refusals name the fault and what is accepted', () => {
     ['nameInPair', 'lan\u0007', 'and without control characters and marks that turn the direction of writing'],
     ['interfaceName', '10.0.0.1', 'at least one letter'],
     ['interfaceName', 'all-ethernet', 'not starting with all-'],
-    ['interfaceName', 'lo', 'none of global, aggregate, lo and tw with a number'],
-    ['interfaceName', 'tw12', 'none of global, aggregate, lo and tw with a number'],
+    ['interfaceName', 'lo', 'none of all, global, aggregate, lo and tw with a number'],
+    ['interfaceName', 'tw12', 'none of all, global, aggregate, lo and tw with a number'],
     ['secret', 'short', '5 characters'],
     ['datetime', '2026-02-30 00:00:00', 'a date and time'],
   ])('%s: %j', (name, text, words) => {

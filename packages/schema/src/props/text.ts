@@ -112,14 +112,14 @@ export const queueName: Kind = nameKind(/^[^!*\s](.*\S)?$/, {
 
 /**
  * Name of an interface: suitable for next hops, lists and Linux alternative names, and different from addresses and
- * from keywords that are accepted in place of an interface: global, aggregate, all-ethernet, all-vlan. Services see the interface
+ * from keywords that are accepted in place of an interface: all, global, aggregate, all-ethernet, all-vlan. Services see the interface
  * under this name, besides their own loopback and the devices tw1, tw2 … that carry its packets.
  */
 export const interfaceName: Kind = nameKind(
-  /^(?=.*[A-Za-z])(?!all-|(?:global|aggregate|lo|tw\d+)$)[A-Za-z0-9][A-Za-z0-9._+-]*$/,
+  /^(?=.*[A-Za-z])(?!all-|(?:all|global|aggregate|lo|tw\d+)$)[A-Za-z0-9][A-Za-z0-9._+-]*$/,
   {
     accepts:
-      'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-, and none of global, aggregate, lo and tw with a number',
+      'a name of 1 to 32 letters, digits, dots, dashes, plus signs and underscores with at least one letter, not starting with all-, and none of all, global, aggregate, lo and tw with a number',
     max: 32,
   },
 );
