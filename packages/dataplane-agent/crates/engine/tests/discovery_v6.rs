@@ -117,6 +117,22 @@ fn the_number_of_neighbours_is_limited_for_each_family() {
     assert!(dropped(&mut router, DropReason::NeighborTableFull) > 200);
     // A neighbour on the other interface still has room, and so has IPv4.
     assert_eq!(router.send6(1, &Ipv6Builder::new(WAN, LAN).udp(1, 2)).len(), 1);
+    // One that has had time to answer makes room; what waited for it is not sent, and not asked for again.
+    router.advance_ms(20);
+    router.moved();
+    assert_eq!(asked(&router.send6(0, &from_lan("2001:db8:2::2:1"))), ["2001:db8:2::2:1"]);
+    router.advance_ms(20);
+    assert_eq!(dropped(&mut router, DropReason::NeighborTableFull), 1);
+    assert_eq!(router.shared().neighbors6(router.snapshot()).len(), 65);
+}
+
+/// The addresses that are asked for.
+fn asked(out: &[Output]) -> Vec<String> {
+    let targets = out.iter().filter_map(|out| match out.ipv6().discovery()? {
+        ndp::Message::NeighborSolicitation { target, .. } => Some(Ipv6Addr::from_bits(target).to_string()),
+        _ => None,
+    });
+    targets.collect()
 }
 
 fn states(router: &Router) -> Vec<(u32, Ipv6AddressState)> {

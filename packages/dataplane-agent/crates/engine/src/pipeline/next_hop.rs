@@ -13,14 +13,14 @@ use crate::pipeline::state::WorkerState;
 use crate::snapshot::{Interface, Snapshot};
 
 /// Finds the adjacency of the next hop. The first packet to an unknown next hop triggers an ARP request or
-/// a neighbour solicitation.
-pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta) {
+/// a neighbour solicitation, unless `ask` is false.
+pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta, ask: bool) {
     let Some(out) = snapshot.interface(meta.out_interface) else { return };
     if meta.is(flag::BROADCAST) {
         return;
     }
     if meta.is_ipv6() {
-        return resolve_ipv6(snapshot, state, meta, out);
+        return resolve_ipv6(snapshot, state, meta, out, ask);
     }
     let key = (out.row, meta.next_hop);
     let known = state.adjacencies.get(key);
@@ -30,7 +30,7 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
         meta.adjacency = id;
         return;
     }
-    let (ask, limit) = (out.arp.learns(), snapshot.settings.max_neighbor_entries);
+    let (ask, limit) = (ask && out.arp.learns(), snapshot.settings.max_neighbor_entries);
     let found = state.shared.neighbors.resolve((out.row, Addr::v4(meta.next_hop)), ask, limit, state.now);
     take_over(state, meta, &found);
     if found.id != NONE {
@@ -40,7 +40,13 @@ pub(crate) fn resolve<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: 
 
 /// [`resolve`] for a packet of IPv6.
 #[cold]
-fn resolve_ipv6<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta, out: &Interface) {
+fn resolve_ipv6<F>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    meta: &mut Meta,
+    out: &Interface,
+    ask: bool,
+) {
     let mut next_hop = ipv6_next_hop(snapshot, meta);
     if snapshot.settings.ipv6.accept_redirects && meta.hook == Hook::Output {
         next_hop = ipv6_redirect::gateway(snapshot, state, meta, next_hop).unwrap_or(next_hop);
@@ -53,7 +59,7 @@ fn resolve_ipv6<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut M
         meta.adjacency = id;
         return;
     }
-    let (ask, limit) = (out.ipv6.is_some(), snapshot.settings.ipv6.max_neighbor_entries);
+    let (ask, limit) = (ask && out.ipv6.is_some(), snapshot.settings.ipv6.max_neighbor_entries);
     let found = state.shared.neighbors.resolve((key.0, Addr(key.1)), ask, limit, state.now);
     take_over(state, meta, &found);
     if found.id != NONE {

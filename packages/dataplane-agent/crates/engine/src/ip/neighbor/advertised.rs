@@ -29,6 +29,7 @@ impl Neighbors {
         let Some(entry) = table.entries.get_mut(index as usize) else { return };
         let reachable_until = now.0.saturating_add(u64::from(reachable_ms).saturating_mul(1_000_000));
         let stale = (NeighborStatus::Stale, now.0.saturating_add(stale_time));
+        let before = entry.status;
         let other = message.mac.filter(|mac| *mac != entry.mac);
         let after = match (entry.status, message.mac) {
             (NeighborStatus::Permanent, _) | (NeighborStatus::Incomplete | NeighborStatus::Failed, None) => {
@@ -63,7 +64,9 @@ impl Neighbors {
         entry.confirmed |= confirms;
         let entry = *entry;
         if confirms {
-            table.count_unconfirmed(key, false);
+            table.unanswered.count(key, false);
+        } else if entry.status != before {
+            table.enqueue_unanswered(index, now);
         }
         self.publish(index, &entry);
     }

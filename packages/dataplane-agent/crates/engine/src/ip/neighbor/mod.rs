@@ -21,9 +21,11 @@ mod aging;
 pub mod arp;
 mod cell;
 mod collection;
+mod entry;
 pub mod hold;
 pub mod nd;
 mod table;
+mod unanswered;
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +34,9 @@ pub use advertised::Advertised;
 pub use cell::Adjacency;
 use cell::Cell;
 pub use collection::Collections;
-use table::{NeighborEntry, NeighborTable};
+use entry::NeighborEntry;
+use table::NeighborTable;
+use unanswered::Victims;
 
 /// Requests sent for one address before giving up (RFC 4861 §10, MAX_MULTICAST_SOLICIT and
 /// MAX_UNICAST_SOLICIT).
@@ -183,7 +187,7 @@ impl Neighbors {
         self.next_due.fetch_min(entry.due, Ordering::Relaxed);
     }
 
-    fn insert(&self, table: &mut NeighborTable, mut entry: NeighborEntry) -> Option<AdjacencyId> {
+    fn insert(&self, table: &mut NeighborTable, mut entry: NeighborEntry, now: Now) -> Option<AdjacencyId> {
         let index = match table.free.pop() {
             Some(index) => index,
             None => {
@@ -200,7 +204,8 @@ impl Neighbors {
         table.index.insert(entry.key, index);
         table.count(entry.key, true);
         if !entry.confirmed {
-            table.count_unconfirmed(entry.key, true);
+            table.unanswered.count(entry.key, true);
+            table.enqueue_unanswered(index, now);
         }
         self.publish(index, &entry);
         Some(u32::from(entry.reuse) << INDEX_BITS | index)
@@ -216,7 +221,7 @@ impl Neighbors {
             let entry = *entry;
             table.count(entry.key, false);
             if !entry.confirmed {
-                table.count_unconfirmed(entry.key, false);
+                table.unanswered.count(entry.key, false);
             }
             self.publish(index, &entry);
             if entry.reuse < LAST_REUSE {
@@ -254,6 +259,9 @@ impl Neighbors {
                 _ => {}
             }
             let entry = *entry;
+            if request.is_some() {
+                table.enqueue_unanswered(index, now);
+            }
             self.publish(index, &entry);
             let adjacency = Cell::new(entry.mac, entry.status, entry.reuse).adjacency(id);
             return Resolution { id, adjacency, request, full: false };
@@ -261,7 +269,7 @@ impl Neighbors {
         if !ask {
             return none;
         }
-        if !self.make_room(table, key, limit, now) {
+        if !self.make_room(table, key, limit, Victims::Asked, now) {
             return Resolution { full: true, ..none };
         }
         let entry = NeighborEntry {
@@ -272,11 +280,12 @@ impl Neighbors {
             probes: 1,
             due: now.0.saturating_add(PROBE_INTERVAL),
             reuse: 0,
+            since: now.0,
             live: true,
             confirmed: false,
             router: false,
         };
-        match self.insert(table, entry) {
+        match self.insert(table, entry, now) {
             Some(id) => Resolution {
                 id,
                 adjacency: Adjacency::Incomplete,
@@ -287,13 +296,26 @@ impl Neighbors {
         }
     }
 
-    /// Whether there is room for another neighbour, or can be made; above the soft maximum, stale ones go in any case.
-    fn make_room(&self, table: &mut NeighborTable, key: NeighborKey, limit: u32, now: Now) -> bool {
+    /// Makes room for another neighbour if there is none: by entries that nobody uses, which go above the soft maximum in
+    /// any case, or by one that has not answered. `false` when there is none that gives way.
+    fn make_room(
+        &self,
+        table: &mut NeighborTable,
+        key: NeighborKey,
+        limit: u32,
+        victims: Victims,
+        now: Now,
+    ) -> bool {
         let is_full = table.is_full(key, limit);
         if !is_full && !table.is_above_soft_max(key) {
             return true;
         }
-        self.collect(table, key, limit, now) || !is_full
+        if self.collect(table, key, limit, now) || !is_full {
+            return true;
+        }
+        let Some(index) = table.next_victim(key, limit, victims, now) else { return false };
+        self.forget(table, index);
+        true
     }
 
     /// Makes room for a neighbour by removing failed and stale entries of its family. A stale neighbour that has
@@ -342,6 +364,7 @@ impl Neighbors {
             }
             let known = !matches!(entry.status, NeighborStatus::Incomplete | NeighborStatus::Failed);
             let confirms = how == LearnedFrom::Reply && !entry.confirmed;
+            let before = entry.status;
             match how {
                 LearnedFrom::Reply => {
                     (entry.status, entry.due) = (NeighborStatus::Reachable, reachable_until);
@@ -355,12 +378,14 @@ impl Neighbors {
             entry.probes = 0;
             let entry = *entry;
             if confirms {
-                table.count_unconfirmed(key, false);
+                table.unanswered.count(key, false);
+            } else if entry.status != before {
+                table.enqueue_unanswered(index, now);
             }
             self.publish(index, &entry);
             return;
         }
-        if how != LearnedFrom::Request || !self.make_room(table, key, limit, now) {
+        if how != LearnedFrom::Request || !self.make_room(table, key, limit, Victims::Asking, now) {
             return;
         }
         let entry = NeighborEntry {
@@ -371,11 +396,12 @@ impl Neighbors {
             probes: 0,
             due: stale_until,
             reuse: 0,
+            since: now.0,
             live: true,
             confirmed: false,
             router: false,
         };
-        self.insert(table, entry);
+        self.insert(table, entry, now);
     }
 
     /// Puts the static entries of a configuration in place, and when others are forgotten, once per generation, and forgets
@@ -423,11 +449,12 @@ impl Neighbors {
                     probes: 0,
                     due: u64::MAX,
                     reuse: 0,
+                    since: 0,
                     live: true,
                     confirmed: true,
                     router: false,
                 };
-                self.insert(table, entry);
+                self.insert(table, entry, Now(0));
             }
         }
     }

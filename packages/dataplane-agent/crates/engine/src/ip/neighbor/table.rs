@@ -2,46 +2,17 @@
 
 use std::collections::HashMap;
 
-use tollway_config::dataplane::RowId;
-use tollway_config::protocol::NeighborStatus;
-
 use super::collection::family;
+use super::entry::NeighborEntry;
+use super::unanswered::{UnansweredEntries, Victims};
 use super::{Collections, NeighborKey};
 use crate::time::Now;
 
-/// Number of unanswered entries that an interface may always have, regardless of the size of the table.
-const UNCONFIRMED: usize = 64;
-
 /// Time for which exhausted slots stay unused after all ids were invalidated, ns: no batch of packets takes this long.
 pub(super) const RENUMBER_TIME: u64 = 60_000_000_000;
-/// Number of exhausted slots at which all ids are invalidated. With the fastest change of neighbours that a table of
-/// 16,384 entries allows, this happens once an hour.
+/// Number of exhausted slots at which all ids are invalidated: a slot is exhausted by 4,095 neighbours, so that a scan of
+/// 10,000 addresses a second does this every half an hour.
 const RENUMBER: usize = if cfg!(test) { 16 } else { 4096 };
-
-/// A neighbour, as the state machine keeps it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NeighborEntry {
-    /// Interface and address.
-    pub key: NeighborKey,
-    /// Static entry's row, 0 for a learned one.
-    pub row: RowId,
-    /// Link-layer address; zeros while it is unknown.
-    pub mac: [u8; 6],
-    /// State of the neighbour (RFC 4861 §7.3.2).
-    pub status: NeighborStatus,
-    /// Requests sent in this state.
-    pub probes: u8,
-    /// When the state ends; `u64::MAX` never.
-    pub due: u64,
-    /// Generation of the slot, a part of the ids of its neighbours.
-    pub reuse: u16,
-    /// The slot is in use.
-    pub live: bool,
-    /// The neighbour has answered: both directions worked once.
-    pub confirmed: bool,
-    /// The neighbour has said that it is a router (RFC 4861 §4.4).
-    pub router: bool,
-}
 
 /// The entries and the free slots.
 #[derive(Debug, Default, Clone)]
@@ -64,8 +35,8 @@ pub(super) struct NeighborTable {
     pub collections: Collections,
     /// Entries by family.
     used: [usize; 2],
-    /// Entries that have not answered, by interface and family.
-    unconfirmed: HashMap<(RowId, usize), usize>,
+    /// Entries that have not answered.
+    pub unanswered: UnansweredEntries,
 }
 
 impl NeighborTable {
@@ -75,8 +46,7 @@ impl NeighborTable {
     pub fn is_full(&self, key: NeighborKey, limit: u32) -> bool {
         let used = self.used.get(family(key)).copied().unwrap_or(0);
         let limit = limit as usize;
-        let unconfirmed = || self.unconfirmed.get(&(key.0, family(key))).copied().unwrap_or(0);
-        used >= limit || used >= limit / 2 && unconfirmed() >= (limit / 4).max(UNCONFIRMED)
+        used >= limit || used >= limit / 2 && self.unanswered.has_share(key, limit)
     }
 
     /// Whether a family has more entries than expire at their leisure.
@@ -96,14 +66,14 @@ impl NeighborTable {
         }
     }
 
-    /// Adds an entry to, or removes it from, the count of unanswered entries.
-    pub fn count_unconfirmed(&mut self, key: NeighborKey, added: bool) {
-        let place = (key.0, family(key));
-        let count = self.unconfirmed.entry(place).or_default();
-        *count = if added { *count + 1 } else { count.saturating_sub(1) };
-        if *count == 0 {
-            self.unconfirmed.remove(&place);
-        }
+    /// Puts an entry that has come, or whose state has changed, to the end of its queue, unless it has answered.
+    pub fn enqueue_unanswered(&mut self, index: u32, now: Now) {
+        self.unanswered.enqueue(&mut self.entries, index, now);
+    }
+
+    /// An entry that gives way to another neighbour in a full table.
+    pub fn next_victim(&mut self, key: NeighborKey, limit: u32, victims: Victims, now: Now) -> Option<u32> {
+        self.unanswered.next_victim(&self.entries, key, limit, victims, now)
     }
 
     /// Makes exhausted slots usable again, in two steps. `true` when all ids have to be invalidated.

@@ -86,7 +86,76 @@ fn the_table_is_bounded_and_makes_room_by_forgetting_unconfirmed_entries() {
     table.resolve(key(1, 3), true, 2, at(0));
     assert_eq!(table.list().len(), 2);
     assert!(!table.resolve(key(1, 4), true, 2, at(1)).full, "the stale entry makes room");
-    assert!(table.resolve(key(1, 5), true, 2, at(2)).full);
+    assert!(
+        table.resolve(key(1, 5), true, 2, at(2)).full,
+        "those that have just been asked for have time to answer"
+    );
+    assert!(!table.resolve(key(1, 5), true, 2, at(20)).full, "the eldest that has not answered makes room");
+    let asked: Vec<u32> = table.list().iter().filter_map(|(key, ..)| key.1.as_v4()).collect();
+    assert_eq!(asked, [4, 5]);
+    for host in asked {
+        table.learn(key(1, host), MAC, LearnedFrom::Reply, 30_000, 2, at(21));
+    }
+    assert!(table.resolve(key(1, 6), true, 2, at(100)).full, "those that have answered stay");
+}
+
+#[test]
+fn a_neighbour_that_has_been_asked_for_gives_way_to_none_that_only_asks() {
+    let table = Neighbors::new();
+    table.resolve(key(1, 1), true, 2, at(0));
+    table.resolve(key(1, 2), true, 2, at(0));
+    table.learn(key(1, 3), MAC, LearnedFrom::Request, 30_000, 2, at(500));
+    assert_eq!(table.list().iter().filter_map(|(key, ..)| key.1.as_v4()).collect::<Vec<_>>(), [1, 2]);
+    // One that has been asked for anew, after it had failed, is not the eldest any more.
+    aged(&table, at(1000));
+    aged(&table, at(2000));
+    table.learn(key(1, 2), MAC, LearnedFrom::Announcement, 30_000, 2, at(2500));
+    aged(&table, at(3000));
+    assert!(table.resolve(key(1, 2), true, 2, at(3005)).request.is_some());
+    assert!(!table.resolve(key(1, 4), true, 2, at(3010)).full);
+    assert!(table.resolve(key(1, 5), true, 2, at(3015)).full);
+    assert_eq!(table.list().iter().filter_map(|(key, ..)| key.1.as_v4()).collect::<Vec<_>>(), [2, 4]);
+}
+
+/// Stations of both families that do not exist are asked for, or ask, at 10,000 a second, while others answer within 10 ms.
+#[test]
+fn neighbours_are_found_during_a_scan_of_their_network() {
+    const LIMIT: u32 = 1000;
+    let of = |ipv6: bool, host: u32| if ipv6 { key6(u128::from(host)) } else { key(7, host) };
+    for (ipv6, asked_for, asking) in
+        [(false, 10, 0), (false, 0, 10), (false, 5, 5), (true, 10, 0), (true, 0, 10), (true, 5, 5)]
+    {
+        let case = format!("ipv6 {ipv6}, {asked_for} asked for, {asking} asking");
+        let table = Neighbors::new();
+        let mut known = Vec::new();
+        for ms in 0..10_000_u32 {
+            let now = at(u64::from(ms));
+            for each in 0..asked_for {
+                table.resolve(of(ipv6, 100_000 + ms * 10 + each), true, LIMIT, now);
+            }
+            for each in 0..asking {
+                let station = of(ipv6, 500_000 + ms * 10 + each);
+                table.learn(station, MAC, LearnedFrom::Request, 30_000, LIMIT, now);
+            }
+            let _ = table.age(now, |_| {});
+            if ms % 100 == 50 {
+                let id = table.resolve(of(ipv6, ms), true, LIMIT, now).id;
+                assert_eq!(table.adjacency(id), Adjacency::Incomplete, "{case}, {ms} ms");
+                known.push(id);
+            }
+            if ms % 100 == 60 {
+                table.learn(of(ipv6, ms - 10), MAC, LearnedFrom::Reply, 30_000, LIMIT, now);
+            }
+            assert!(
+                known.len() < 2 || ms % 100 < 60 || {
+                    table.list().len() <= LIMIT as usize
+                        && known.iter().all(|id| table.adjacency(*id) == Adjacency::Ready(MAC))
+                },
+                "{case}, {ms} ms"
+            );
+        }
+        assert_eq!(known.len(), 100);
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn requeue_resolved<F: Frame>(state: &mut WorkerState<F>, batch: &mut Batch<F>) 
     let mut resolved = 0;
     let neighbors = &state.shared.neighbors;
     while let Some(waiting) = state.holds.take(|id| neighbors.adjacency(id) != Adjacency::Incomplete) {
-        for packet in waiting.packets {
+        for packet in waiting {
             batch.packets.insert(batch.first + resolved, packet);
             resolved += 1;
         }
@@ -178,9 +178,13 @@ fn link_address<F: Frame>(
             Adjacency::Ready(mac) | Adjacency::Stale(mac) => return Ok(mac),
             Adjacency::Incomplete => return Err(Wait::Hold),
             Adjacency::Failed => return Err(Wait::Failed),
-            // The adjacency was removed while the packet waited: resolve it again.
+            // The adjacency was removed while the packet waited. There may be another, a static one; it is not asked
+            // for again, as neighbours for which there is no room would displace each other for ever.
             Adjacency::Gone if attempt == 0 && meta.adjacency != NONE => {
-                resolve(snapshot, state, meta);
+                resolve(snapshot, state, meta, false);
+                if meta.adjacency == NONE {
+                    return Err(Wait::Full);
+                }
             }
             Adjacency::Gone => return Err(Wait::Failed),
         }
@@ -194,7 +198,7 @@ fn hold<F: Frame>(state: &mut WorkerState<F>, packet: &mut Packet<F>) {
     let frame = packet.frame.take();
     let held = Packet { frame, vnet: packet.vnet, meta: packet.meta };
     packet.meta.verdict = Verdict::Held;
-    if let Some(mut out) = state.holds.push(adjacency, held) {
+    for mut out in state.holds.push(adjacency, held) {
         state.drop(&mut out, DropReason::NeighborQueueFull);
     }
 }

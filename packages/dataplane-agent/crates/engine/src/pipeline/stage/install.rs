@@ -65,7 +65,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         } else if (meta.out_interface, meta.next_hop) == (last.0, last.1) && !meta.is(SINGLE) {
             meta.adjacency = last.2;
         } else {
-            resolve(snapshot, state, meta);
+            resolve(snapshot, state, meta, true);
             if meta.adjacency != NONE && !meta.is(SINGLE) {
                 last = (meta.out_interface, meta.next_hop, meta.adjacency);
             }
