@@ -52,6 +52,53 @@ pub(super) fn link_local(port: u16) -> Ipv6Addr {
 }
 
 #[test]
+fn unknown_options_of_packets_for_the_router_act_by_their_highest_bits() {
+    let mut router = router();
+    let own = "2001:db8:1::1";
+    let request = |dst: &str| Ipv6Builder::new(LAN, dst).echo_request(7, 1).payload_len(8);
+    for (option, dst, problem) in [
+        (0x1e, own, None),
+        (0x5e, own, Some(false)),
+        (0x9e, own, Some(true)),
+        (0xde, own, Some(true)),
+        (0x9e, "ff02::1", Some(true)),
+        (0xde, "ff02::1", Some(false)),
+    ] {
+        for header in [ipv6::HOP_BY_HOP, ipv6::DESTINATION_OPTIONS] {
+            router.advance_ms(1_000);
+            router.moved();
+            let packet = request(dst).extension(header, &[0, option, 3, 1, 2, 3]);
+            let out = router.send6(0, &packet);
+            let told: Vec<_> = out.iter().filter(|out| out.to == To::Port(0)).map(Output::ipv6).collect();
+            let icmp: Vec<_> =
+                told.iter().filter_map(|told| told.icmp).filter(|icmp| icmp.0 != 135).collect();
+            let case = format!("{option:#x} in {header} to {dst}");
+            match problem {
+                None => assert_eq!(icmp[0].0, icmpv6::ECHO_REPLY, "{case}"),
+                Some(false) => assert_eq!(icmp, [], "{case}"),
+                Some(true) => {
+                    assert_eq!(icmp, [(icmpv6::PARAMETER_PROBLEM, icmpv6::UNKNOWN_OPTION, 43)], "{case}");
+                    assert_eq!(told[0].src.to_string(), own, "{case}");
+                    assert_eq!(told[0].quoted().expect("a quoted packet").dst.to_string(), dst);
+                }
+            }
+            assert_eq!(
+                dropped(&mut router, DropReason::BadIpOptions),
+                i64::from(problem.is_some()),
+                "{case}"
+            );
+            // Those of forwarded packets are for others.
+            let out = router.send6(0, &from_lan(FAR).extension(header, &[0, option, 3, 1, 2, 3]));
+            assert_eq!(out.iter().filter(|out| out.to == To::Port(1)).count(), 1, "{case}");
+        }
+    }
+    // An option beyond its header.
+    router.moved();
+    let out = router.send6(0, &request(own).extension(ipv6::DESTINATION_OPTIONS, &[1, 5, 0, 0, 0, 0]));
+    assert_eq!((out, dropped(&mut router, DropReason::BadIpOptions)), (vec![], 1));
+}
+
+#[test]
 fn a_packet_is_forwarded_by_its_route_with_a_lower_hop_limit() {
     let mut router = router();
     for (packet, count) in [(from_lan(FAR), 1), (from_lan(WAN).traffic_class(0xb9), 2)] {

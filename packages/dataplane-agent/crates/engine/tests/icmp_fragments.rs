@@ -126,6 +126,76 @@ fn errors_in_fragments_come_back_whole_in_any_order_at_any_worker() {
     }
 }
 
+/// The frames of a packet in fragments whose destination options header is in the first of them, behind the fragment
+/// header.
+fn fragments_with_options(packet: &Ipv6Builder, before: bool, size: usize) -> Vec<Vec<u8>> {
+    let whole = packet.build();
+    let (link, ip) = whole.split_at(14);
+    let (header, transport) = ip.split_at(40);
+    let mut options = vec![header[6], 0, 0x1e, 4, 1, 2, 3, 4];
+    options.extend_from_slice(transport);
+    let count = options.len().div_ceil(size);
+    let part = |(at, bytes): (usize, &[u8])| {
+        let mut frame = [link, header].concat();
+        frame[20] = if before { 0 } else { 44 };
+        if before {
+            frame.extend([44, 0, 1, 4, 0, 0, 0, 0]);
+        }
+        let offset = (at * size) as u16 | u16::from(at + 1 < count);
+        frame.extend([60, 0, (offset >> 8) as u8, offset as u8, 0, 0, 0, 9]);
+        frame.extend_from_slice(bytes);
+        let payload = (frame.len() - 54) as u16;
+        frame[18..20].copy_from_slice(&payload.to_be_bytes());
+        frame
+    };
+    options.chunks(size).enumerate().map(part).collect()
+}
+
+#[test]
+fn errors_in_fragments_with_other_extension_headers_come_back_whole() {
+    for (workers, before, order) in [(1, false, [0, 1, 2]), (2, true, [2, 1, 0]), (3, true, [1, 0, 2])] {
+        let mut router = router(config(), workers);
+        let [_, quoted] = sent_outside(&mut router);
+        let error = Ipv6Builder::new("2001:db8:aa::1", OUTSIDE6).icmp(3, 0, [0; 4]).payload(&quoted);
+        let frames = fragments_with_options(&error.eth_dst(port_mac(1)), before, 320);
+        assert_eq!(frames.len(), 3);
+        let mut out = Vec::new();
+        for at in order {
+            assert_eq!(to(&out, 0).len(), 0);
+            out.extend(inject(&mut router, 1, frames[at].clone()));
+        }
+        let [whole] = to(&out, 0)[..] else { panic!("{workers} workers: {out:?} {:?}", router.moved()) };
+        let packet = whole.ipv6();
+        assert_eq!((packet.icmp, packet.dst.to_string().as_str()), (Some((3, 0, 0)), HOST6));
+        assert!(packet.checksum_right && packet.fragment.is_none());
+        assert_eq!(packet.quoted().expect("a quoted packet").src.to_string(), HOST6);
+        // The headers before the fragment header, and those behind it, are those of the whole.
+        let named = if before { vec![20, 54, 62] } else { vec![20, 54] };
+        let chain: Vec<u8> = named.into_iter().map(|at| whole.bytes[at]).collect();
+        assert_eq!(chain, if before { vec![0, 60, 58] } else { vec![60, 58] });
+    }
+}
+
+#[test]
+fn fragments_with_other_extension_headers_are_translated_and_complete() {
+    for order in [[0, 1, 2], [2, 1, 0]] {
+        let mut router = router(config(), 2);
+        let datagram = Ipv6Builder::new(HOST6, SERVER6).udp(4000, 53).payload_len(700).eth_dst(port_mac(0));
+        let frames = fragments_with_options(&datagram, true, 256);
+        let mut out = Vec::new();
+        for at in order {
+            out.extend(inject(&mut router, 0, frames[at].clone()));
+        }
+        let sent = to(&out, 1);
+        assert_eq!(sent.len(), 3, "{:?}", router.moved());
+        assert!(sent.iter().all(|output| output.ipv6().src.to_string() == OUTSIDE6));
+        // The datagram is complete: another fragment of it is not one of those that have left.
+        router.moved();
+        inject(&mut router, 0, frames[1].clone());
+        assert_eq!(router.stats().held, 1, "it waits for the first one of another datagram");
+    }
+}
+
 #[test]
 fn an_error_of_which_a_fragment_is_missing_times_out() {
     let mut router = router(config(), 1);

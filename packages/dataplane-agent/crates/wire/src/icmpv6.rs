@@ -54,6 +54,9 @@ pub mod unreachable {
     pub const HEADERS_TOO_LONG: u8 = 8;
 }
 
+/// Code of [`PARAMETER_PROBLEM`]: an option is not known.
+pub const UNKNOWN_OPTION: u8 = 2;
+
 /// Whether a type reports an error and so quotes a packet (RFC 4443 §2.1).
 #[inline]
 pub const fn is_error(icmp_type: u8) -> bool {

@@ -63,7 +63,7 @@ drop_reasons! {
     Ipv6NotEnabled "ipv6-not-enabled" "IPv6 is not enabled on the interface.";
     BadIpHeader "bad-ip-header" "IP version, header length or total length is wrong.";
     BadIpChecksum "bad-ip-checksum" "The IPv4 header checksum is wrong.";
-    BadIpOptions "bad-ip-options" "The IPv4 options or IPv6 extension headers are malformed or too many, or ask for a source route that is not followed.";
+    BadIpOptions "bad-ip-options" "The IPv4 options or IPv6 extension headers are malformed, too many or not to be passed over, or ask for a source route that is not followed.";
     SourceRouteFailed "source-route-failed" "The next address of its strict source route is not in a connected network.";
     MartianSource "martian-source" "The source address cannot be a sender's.";
     MartianDestination "martian-destination" "The destination address cannot be a receiver's.";

@@ -61,6 +61,12 @@ impl IcmpError {
         Self { icmp_type: icmp::REDIRECT, code: icmp::REDIRECT_HOST, rest: gateway.to_be_bytes() }
     }
 
+    /// The option at `pointer`, bytes from the IPv6 header, is not known: type and code of ICMPv6.
+    pub const fn unknown_option(pointer: u32) -> Self {
+        let rest = pointer.to_be_bytes();
+        Self { icmp_type: icmpv6::PARAMETER_PROBLEM, code: icmpv6::UNKNOWN_OPTION, rest }
+    }
+
     const fn icmpv6_unreachable(code: u8) -> Self {
         Self { icmp_type: icmpv6::UNREACHABLE, code, rest: [0; 4] }
     }
@@ -98,6 +104,9 @@ impl IcmpError {
             (icmp::UNREACHABLE, 1) => (icmpv6::UNREACHABLE, unreachable::ADDRESS, 0),
             (icmp::UNREACHABLE, 2 | 3) => (icmpv6::UNREACHABLE, unreachable::PORT, 0),
             (icmp::UNREACHABLE, _) => (icmpv6::UNREACHABLE, unreachable::PROHIBITED, 0),
+            (icmpv6::PARAMETER_PROBLEM, code) => {
+                (icmpv6::PARAMETER_PROBLEM, code, u32::from_be_bytes(self.rest))
+            }
             (icmp_type, code) => (icmp_type, code, 0),
         };
         Icmpv6Error { icmp_type, code, parameter }

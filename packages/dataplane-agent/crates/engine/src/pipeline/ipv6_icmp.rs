@@ -34,7 +34,13 @@ pub(super) fn build_error<F: Frame, S: FrameSource<F>>(
     source: &mut S,
 ) -> Option<F> {
     let start = usize::from(meta.l3);
-    let (target, dst) = answerable(meta, head)?;
+    let (target, dst) =
+        if (error.icmp_type, error.code) == (icmpv6::PARAMETER_PROBLEM, icmpv6::UNKNOWN_OPTION) {
+            // The only error that the router sends about packets for a group (RFC 4443 §2.4 e).
+            answerable_to_group(meta, head)?
+        } else {
+            answerable(meta, head)?
+        };
     let own = own_address(snapshot, state, meta, target, dst)?;
     // As with IPv4, senders must learn the MTU of their paths.
     let interval_ms = snapshot.settings.icmp_rate_limit_ms;
@@ -67,17 +73,24 @@ pub(super) fn build_error<F: Frame, S: FrameSource<F>>(
 /// Source and destination as its sender wrote them of a packet that may be answered with an error or a reset: none is
 /// sent about an error, a redirect, or a packet for several stations or from no single one.
 pub(super) fn answerable(meta: &Meta, head: &[u8]) -> Option<(u128, u128)> {
-    if meta.is(flag::ICMP_ERROR | flag::LATER_FRAGMENT | flag::LINK_BROADCAST | flag::BROADCAST) {
+    let is_single = |(_, dst): &(u128, u128)| *dst > ipv6::LOOPBACK && !ipv6::is_multicast(*dst);
+    answerable_to_group(meta, head)
+        .filter(is_single)
+        .filter(|_| !meta.is(flag::LINK_BROADCAST | flag::BROADCAST))
+}
+
+/// [`answerable`] that allows packets for several stations.
+fn answerable_to_group(meta: &Meta, head: &[u8]) -> Option<(u128, u128)> {
+    if meta.is(flag::ICMP_ERROR | flag::LATER_FRAGMENT) {
         return None;
     }
     let packet = ipv6::Packet::new_checked(head.get(usize::from(meta.l3)..)?).ok()?;
     let (src, dst) = (packet.src_addr(), packet.dst_addr());
-    let is_single = |address: u128| address > ipv6::LOOPBACK && !ipv6::is_multicast(address);
     let is_icmp = meta.tuple.protocol == ipv6::ICMPV6;
     let is_redirect = is_icmp && meta.tcp_flags_or_icmp_type == icmpv6::REDIRECT;
     let unknown = is_icmp && !meta.is(flag::L4_HEADER);
     let refused = meta.origin == Origin::Generated || is_redirect || unknown;
-    (!refused && is_single(src) && is_single(dst)).then_some((src, dst))
+    (!refused && src > ipv6::LOOPBACK && !ipv6::is_multicast(src)).then_some((src, dst))
 }
 
 /// Source address of an error (RFC 4443 §2.2): the destination of the packet if it is an address of the router, else one

@@ -213,8 +213,8 @@ stages! {
     Install install SlowPath Networking "Confirms the connection, finds the next hop's address, writes the flow cache."
         [NatExhausted];
     Local local SlowPath Networking "Answers echo requests and neighbour solicitations, and delivers what is for the router itself."
-        [ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered IcmpRateLimited OutInterfaceDown BadNd NdConsumed
-         NdIgnored];
+        [BadIpOptions ConnectionGone BadIpHeader BadIcmpChecksum EchoAnswered IcmpRateLimited OutInterfaceDown BadNd
+         NdConsumed NdIgnored];
     Emit emit EveryPass Networking "Writes the new headers; holds packets while the next hop is asked for; fragments long ones."
         [OutInterfaceDown NeighborTableFull NeighborFailed NeighborQueueFull ConnectionGone BadIpHeader
          NoFrame NoHeadroom];

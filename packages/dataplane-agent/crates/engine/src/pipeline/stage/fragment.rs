@@ -41,7 +41,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             continue;
         }
         let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
-        let Some((key, range)) = fragment_of(meta, head) else {
+        let Some((key, range, start)) = fragment_of(meta, head) else {
             state.drop(packet, DropReason::FragmentInvalid);
             continue;
         };
@@ -49,7 +49,9 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             // Only the header of the segment is read here; the length of its payload is added from the offset of each
             // fragment.
             let header = Segment::parse(head.get(usize::from(meta.l4)..).unwrap_or_default(), 0);
-            meta.sequence = header.map_or(0, |it| it.end().wrapping_sub(u32::from(meta.l4_len)));
+            let extensions = usize::from(meta.l4 - meta.l3).saturating_sub(start) as u32;
+            let headers = u32::from(meta.l4_len) + extensions;
+            meta.sequence = header.map_or(0, |it| it.end().wrapping_sub(headers));
         }
         let memory = packet.frame.as_ref().map_or(0, Frame::footprint);
         let is_ipv6 = packet.meta.is_ipv6();

@@ -1,7 +1,8 @@
 //! Packets for the router itself: answers echo requests (after they have left their queue, if they have one), deals with
 //! messages of neighbour discovery, and delivers all other packets to the TAP of the interface.
 
-use tollway_wire::{icmp, icmpv6, ipv4, ipv6};
+use tollway_wire::extension::unknown_option;
+use tollway_wire::{field, icmp, icmpv6, ipv4, ipv6};
 
 use crate::ip::options::source_route;
 use crate::packet::frame::{Frame, FrameSource};
@@ -9,7 +10,7 @@ use crate::packet::verdict::{DropReason, Verdict};
 use crate::packet::{Hook, Meta, Packet, flag};
 use crate::pipeline::discovery;
 use crate::pipeline::echo::answer;
-use crate::pipeline::icmp::may_send;
+use crate::pipeline::icmp::{IcmpError, may_send};
 use crate::pipeline::redirect;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
 use crate::pipeline::translate::translate;
@@ -20,6 +21,12 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
     each_slow(pass, |snapshot, state, packet| {
         if packet.meta.verdict != Verdict::Continue || !packet.meta.is(flag::TO_ROUTER) {
             return StageOutcome::Skip;
+        }
+        if packet.meta.is(flag::OPTIONS)
+            && packet.meta.is_ipv6()
+            && let Err(outcome) = check_options(packet)
+        {
+            return outcome;
         }
         if let Err(reason) = translate(state, packet, false) {
             return StageOutcome::Drop(reason);
@@ -58,6 +65,25 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             StageOutcome::Next
         }
     })
+}
+
+/// Discards a packet with an option that is not known, if the option says so (RFC 8200 §4.2). Those of packets that are
+/// forwarded are not looked at (§4.3, RFC 9673 §5.2).
+///
+/// # Errors
+/// What becomes of the packet instead.
+#[cold]
+fn check_options<F: Frame>(packet: &Packet<F>) -> Result<(), StageOutcome<F>> {
+    let meta = &packet.meta;
+    let head = packet.frame.as_ref().map(|frame| frame.head()).unwrap_or_default();
+    let ip = head.get(usize::from(meta.l3)..).unwrap_or_default();
+    match unknown_option(ip, meta.l3_len as usize) {
+        Ok(None) => Ok(()),
+        Ok(Some(option)) if option.is_answered(field::get128(ip, ipv6::offset::DST)) => {
+            Err(StageOutcome::Error(DropReason::BadIpOptions, IcmpError::unknown_option(option.at as u32)))
+        }
+        Ok(Some(_)) | Err(_) => Err(StageOutcome::Drop(DropReason::BadIpOptions)),
+    }
 }
 
 /// Whether the router itself answers a packet: a whole echo request for one of its addresses. What came by a source

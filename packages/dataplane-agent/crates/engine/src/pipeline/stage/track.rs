@@ -144,7 +144,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     if meta.is(flag::LATER_FRAGMENT) && meta.tuple.protocol == ipv4::TCP {
         // The TCP header is in another fragment. This fragment belongs to the connection and only advances the end of
         // the data sent, which the peer acknowledges as a whole.
-        let (_, range) = fragment_of(meta, head)?;
+        let (_, range, _) = fragment_of(meta, head)?;
         let end = meta.sequence.wrapping_add(range.offset + range.len);
         return state.table.join(&meta.tuple, end, state.now);
     }
