@@ -44,9 +44,13 @@ describe('an IPv6 address', () => {
       ['2001:db8:2::1', false],
       ['2001:db8:3::', true],
     ]);
-    // With another prefix it follows from that one again.
-    expect((await router.rest('PATCH', `${ADDRESS}/${ids[2]}`, { address: '2001:db8:4::1/64' })).status).toBe(200);
-    expect((await router.rest('GET', `${ADDRESS}/${ids[2]}`)).item).toMatchObject({ advertise: 'true' });
+    // Another network is not told to hosts either where the former one was not to be told.
+    const advertised = async (id: string | undefined, address: string) => {
+      expect((await router.rest('PATCH', `${ADDRESS}/${id}`, { address })).status).toBe(200);
+      return (await router.rest('GET', `${ADDRESS}/${id}`)).item?.advertise;
+    };
+    expect(await advertised(ids[2], '2001:db8:4::1/64')).toBe('false');
+    expect(await advertised(ids[1], '2001:db8:1::1/64')).toBe('true');
   });
 
   it('is refused by name where it cannot work', async () => {

@@ -55,7 +55,7 @@ interface QuickFilterOf {
 
 /** Rule that derives a property from other properties. */
 export interface Derived {
-  /** The other properties: a change of one of them discards an explicitly set value. */
+  /** Other properties: a change of one of them discards an explicitly set value. Without any it stays until it is set anew. */
   readonly from: readonly string[];
   /** The derived value; undefined for none. */
   value(values: Readonly<Record<string, string>>): string | undefined;

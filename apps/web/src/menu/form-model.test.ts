@@ -45,6 +45,21 @@ test('only what was changed is sent', () => {
   expect(changes(filter, rule, edits)).toEqual({ 'dst-port': '443' });
 });
 
+test('a box that follows from another field shows it, and what it is set to against that is sent', () => {
+  const addresses = menu('/ipv6/address');
+  const shown = (edits: Readonly<Record<string, string | null>>) =>
+    fieldValue(addresses.props.advertise, 'advertise', {}, edits);
+  expect([shown({}), shown({ address: '2001:db8::1/64' }), shown({ address: null })]).toEqual([
+    'false',
+    'true',
+    'false',
+  ]);
+  let edits = edit(addresses, {}, {}, 'address', '2001:db8::1/64');
+  edits = edit(addresses, edits, {}, 'advertise', 'false');
+  expect(additions(addresses, edits)).toEqual({ address: '2001:db8::1/64', advertise: 'false' });
+  expect(additions(addresses, edit(addresses, edits, {}, 'advertise', 'true'))).toEqual({ address: '2001:db8::1/64' });
+});
+
 test('a value set back to what it was is no change', () => {
   const edits = edit(filter, edit(filter, {}, rule, 'dst-port', '443'), rule, 'dst-port', '80');
   expect(edits).toEqual({});

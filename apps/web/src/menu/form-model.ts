@@ -17,15 +17,22 @@ export function fieldValue(prop: Prop | undefined, name: string, base: Row, edit
   const edited = edits[name];
   if (edited === null) return undefined;
   if (edited !== undefined) return edited;
-  const value = base[name] ?? (prop?.unset === true ? undefined : prop?.default);
+  const value = base[name] ?? (prop?.unset === true ? undefined : (prop?.default ?? followed(prop, base, edits)));
   if (value === undefined || prop === undefined || prop.readOnly === true) return value;
   return editValue(prop.kind, value);
+}
+
+/** The value that a box without one of its own has by the other fields: unlike a text, no tick would say `no`. */
+function followed(prop: Prop | undefined, base: Row, edits: Edits): string | undefined {
+  if (prop?.derived === undefined || prop.kind.editor !== 'check') return undefined;
+  const given = Object.entries({ ...base, ...edits }).filter((entry): entry is [string, string] => entry[1] !== null);
+  return prop.derived.value(Object.fromEntries(given));
 }
 
 /** Edits one property; the original value removes the edit. */
 export function edit(menu: Menu, edits: Edits, base: Row, name: string, value: string | undefined): Edits {
   const { [name]: _, ...rest } = edits;
-  if (value === fieldValue(menu.props[name], name, base, {})) return rest;
+  if (value === fieldValue(menu.props[name], name, base, rest)) return rest;
   return { ...rest, [name]: value ?? null };
 }
 

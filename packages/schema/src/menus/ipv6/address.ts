@@ -59,7 +59,8 @@ export const ipv6AddressMenu = defineMenu({
       label: 'Advertise',
       help: 'Tell hosts of the network by router advertisements, so that they make themselves addresses; networks of 64 bits only.',
       tab: 'General',
-      derived: { from: ['address'], value: ({ address = '' }) => String(isAdvertisable(address)) },
+      // What is not to be advertised is not because it gets another number.
+      derived: { from: [], value: ({ address = '' }) => String(isAdvertisable(address)) },
       dataplane: true,
     },
     'no-dad': {
