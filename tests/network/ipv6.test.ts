@@ -44,6 +44,33 @@ test('pings reach the router by each of its addresses, hosts beyond it, and come
   expect(received(router.host('router'), 3, SERVER6)).toBe(3);
 });
 
+test('the fast path of IPv6 is switched off and counted for itself', async () => {
+  const counted = async () => {
+    const [v4, v6] = [await router.rest.get('/ip/settings'), await router.rest.get('/ipv6/settings')];
+    return [Number(v4['ipv4-flow-cache-packets']), Number(v6['ipv6-flow-cache-packets'])] as const;
+  };
+  const pinged = async () => {
+    const before = await counted();
+    expect(received(lan, 10, SERVER6)).toBe(10);
+    expect(lan.ping('198.51.100.10', 10)).toBe(10);
+    const after = await counted();
+    return [after[0] - before[0], after[1] - before[1]];
+  };
+  const status = async () => (await router.rest.get('/ipv6/settings'))['ipv6-flow-cache-active'];
+  expect(await status()).toBe('true');
+  for (const each of await pinged()) expect(each).toBeGreaterThan(10);
+  await router.rest.request('PATCH', '/rest/ipv6/settings', { 'allow-fast-path': 'no' });
+  try {
+    expect(await status()).toBe('false');
+    const [v4, v6] = await pinged();
+    expect(v4).toBeGreaterThan(10);
+    expect(v6).toBe(0);
+    expect((await router.rest.get('/ip/settings'))['ipv4-flow-cache-active']).toBe('true');
+  } finally {
+    await router.rest.request('PATCH', '/rest/ipv6/settings', { 'allow-fast-path': 'yes' });
+  }
+});
+
 test('a client is held at the rate of its queue, whose target is its prefix', async () => {
   const [limit, seconds, bucket] = [4e6, 4, 0.1];
   const id = await router.rest.add(QUEUE, { name: 'lan6', target: '2001:db8:88::/64', 'max-limit': '4M/0' });

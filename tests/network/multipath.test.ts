@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countPackets } from './counter.ts';
 import { addHost, type Background, type Host, link, removeHost } from './netns.ts';
+import { ipv4, sendRaw, UDP, udp } from './raw-packet.ts';
 import { dispose, newRouter, type Router } from './router.ts';
 import { eventually } from './wait.ts';
 
@@ -178,5 +180,39 @@ describe.each(FAMILIES)(
         await router.rest.remove(ROUTE, refusing);
       }
     }, 300_000);
+
+    // Packets of tunnels as no socket makes them: this kernel need not know tunnels.
+    test.runIf(menu === 'ip').each([
+      ['IPIP', 4, []],
+      ['GRE', 47, [0, 0, 8, 0]],
+    ] as const)(
+      'l3-inner divides the flows in a tunnel of %s, which are one to l3',
+      async (_, protocol, header) => {
+        await router.rest.set(ROUTE, route, { gateway: `${first},${second}` });
+        const counters = providers.map((host) => countPackets(host, 'prerouting', 'ip', 'protocol', String(protocol)));
+        const packets = Array.from({ length: 60 }, (__, at) => {
+          const inner = ipv4({ src: `172.16.0.${at + 1}`, dst: '172.17.0.1', protocol: UDP }, udp(4_000, 53, 'x'));
+          const payload = Buffer.concat([Buffer.from(header), inner]);
+          return ipv4({ src: `${networks(1)}2`, dst: `${behind}9`, protocol }, payload);
+        });
+        const counted = async (policy: string) => {
+          await router.rest.request('PATCH', '/rest/ip/settings', { 'ipv4-multipath-hash-policy': policy });
+          const before = counters.map((count) => count().packets);
+          for (const round of [1, 2]) {
+            sendRaw(client, ...packets);
+            const all = () => counters.reduce((sum, count, at) => sum + count().packets - (before[at] ?? 0), 0);
+            await eventually(() => all() >= round * packets.length);
+          }
+          return counters.map((count, at) => count().packets - (before[at] ?? 0));
+        };
+        expect((await counted('l3')).toSorted((a, b) => a - b)).toEqual([0, 120]);
+        const divided = await counted('l3-inner');
+        // Each inner flow goes the same way both times.
+        expect(divided.map((number) => number % 2)).toEqual([0, 0]);
+        for (const number of divided) expect(number).toBeGreaterThan(20);
+        await router.rest.request('PATCH', '/rest/ip/settings', { 'ipv4-multipath-hash-policy': 'l3' });
+      },
+      300_000,
+    );
   },
 );

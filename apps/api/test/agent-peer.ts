@@ -63,10 +63,8 @@ export class AgentPeer {
   traced: TracedPacket[] = [];
   /** Traces that were started and not stopped. */
   traces = 0;
-  /** Connections with flag F. */
-  fasttracked = 0;
-  /** Packets that connections with the FastTrack mark forwarded by the fast path. */
-  fasttrack = { packets: 0, bytes: 0 };
+  /** Connections with flag F, and those of IPv6 among them. */
+  fasttracked = { all: 0, ipv6: 0 };
   readonly #path: string;
   readonly #prepared = new Map<number, { revision: number; config: DataplaneConfig }>();
   readonly #sockets = new Set<Socket>();
@@ -172,8 +170,8 @@ export class AgentPeer {
             'fast-path-packets': 0,
             'fast-path-bytes': 0,
             'fasttrack-active': false,
-            'fasttrack-packets': this.fasttrack.packets,
-            'fasttrack-bytes': this.fasttrack.bytes,
+            'fasttrack-packets': 0,
+            'fasttrack-bytes': 0,
             handlers: this.handlers,
           },
           slow: this.slow,
@@ -182,7 +180,8 @@ export class AgentPeer {
             active: false,
             'ip4-entries': 0,
             'ip6-entries': 0,
-            'fasttracked-entries': this.fasttracked,
+            'fasttracked-entries': this.fasttracked.all,
+            'ip6-fasttracked-entries': this.fasttracked.ipv6,
             'max-entries': 0,
             'worker-entries': 0,
             'worker-max-entries': 0,

@@ -1,25 +1,39 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Router } from './router.js';
 
-const FILTER = '/ip/firewall/filter';
-
 let router: Router;
-let rules: string[] = [];
 beforeAll(async () => {
   router = await Router.start();
-  if (router.peer !== undefined) router.peer.fasttrack = { packets: 5, bytes: 700 };
-  const list = ['a', 'b'].map((comment) => ({ chain: 'forward', comment }));
-  rules = (await router.rest('PUT', FILTER, list)).rows.map((row) => row['.id'] ?? '');
+  if (router.peer === undefined) return;
+  router.peer.handlers = ['ipv4', 'ipv6'].map((family, at) => ({
+    name: `${family}-fasttrack`,
+    active: true,
+    'blocked-by': null,
+    packets: 5 + at,
+    bytes: 700 + at,
+  }));
 });
 afterAll(() => router.close());
 
-const show = (fasttracked: number) => {
-  if (router.peer !== undefined) router.peer.fasttracked = fasttracked;
-};
-const comments = async (): Promise<string[]> => (await router.rest('GET', FILTER)).rows.map((row) => row.comment ?? '');
 const DUMMY = 'special dummy rule to show fasttrack counters';
 
-describe('the rule that shows fasttrack counters', () => {
+describe.each([
+  ['/ip/firewall/filter', '/ip/firewall/nat', 0],
+  ['/ipv6/firewall/filter', '/ipv6/firewall/nat', 1],
+] as const)('the rule of %s that shows fasttrack counters', (FILTER, NAT, ipv6) => {
+  let rules: string[] = [];
+  beforeAll(async () => {
+    const list = ['a', 'b'].map((comment) => ({ chain: 'forward', comment }));
+    rules = (await router.rest('PUT', FILTER, list)).rows.map((row) => row['.id'] ?? '');
+  });
+
+  /** Fasttracked connections of the family; the other one has as many as this one has not. */
+  const show = (fasttracked: 0 | 1) => {
+    if (router.peer !== undefined) router.peer.fasttracked = { all: 1, ipv6: ipv6 === fasttracked ? 1 : 0 };
+  };
+  const comments = async (): Promise<string[]> =>
+    (await router.rest('GET', FILTER)).rows.map((row) => row.comment ?? '');
+
   it('stands above all rules from the first fasttracked connection until the last has gone', async () => {
     show(0);
     expect(await comments()).toEqual(['a', 'b']);
@@ -31,15 +45,15 @@ describe('the rule that shows fasttrack counters', () => {
       comment: DUMMY,
       dynamic: 'true',
       disabled: 'false',
-      bytes: '700',
-      packets: '5',
+      bytes: `${700 + ipv6}`,
+      packets: `${5 + ipv6}`,
     });
     expect(await comments()).toEqual([DUMMY, 'a', 'b']);
     expect((await router.rest('GET', `${FILTER}/${dummy?.['.id']}`)).body).toEqual(dummy);
     const print = (body: object) => router.rest('POST', `${FILTER}/print`, body);
     expect((await print({ 'count-only': '' })).body).toEqual({ ret: '3' });
     expect((await print({ 'count-only': '', '.query': ['dynamic=no'] })).body).toEqual({ ret: '2' });
-    expect((await router.rest('GET', '/ip/firewall/nat')).body).toEqual([]);
+    expect((await router.rest('GET', NAT)).body).toEqual([]);
     show(0);
     expect(await comments()).toEqual(['a', 'b']);
   });

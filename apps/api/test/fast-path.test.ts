@@ -15,7 +15,7 @@ describe('why packets are slow', () => {
     if (router.peer !== undefined) {
       router.peer.handlers = [
         { name: 'ipv4-fast-path', active: false, 'blocked-by': 'connection tracking is active', packets: 0, bytes: 0 },
-        { name: 'flow-cache', active: true, 'blocked-by': null, packets: 12, bytes: 3400 },
+        { name: 'ipv4-flow-cache', active: true, 'blocked-by': null, packets: 12, bytes: 3400 },
       ];
     }
     expect((await router.rest('GET', FAST)).rows).toEqual([
@@ -27,28 +27,37 @@ describe('why packets are slow', () => {
         packets: '0',
         bytes: '0',
       },
-      { '.id': '*2', name: 'flow-cache', active: 'true', packets: '12', bytes: '3400' },
+      { '.id': '*2', name: 'ipv4-flow-cache', active: 'true', packets: '12', bytes: '3400' },
     ]);
     expect((await router.rest('GET', `${FAST}?active=no`)).rows).toHaveLength(1);
     expect((await router.rest('PATCH', `${FAST}/*1`, { active: 'yes' })).status).toBe(406);
   });
 
-  it('has the same figures in IP settings', async () => {
+  it.each([
+    ['ipv4', '/ip/settings'],
+    ['ipv6', '/ipv6/settings'],
+  ])('has the figures of %s in %s', async (family, menu) => {
+    const ways = ['fast-path', 'fasttrack', 'flow-cache'];
     if (router.peer !== undefined) {
-      router.peer.handlers = [
-        { name: 'ipv4-fast-path', active: false, 'blocked-by': 'connection tracking is active', packets: 3, bytes: 4 },
-        { name: 'ipv4-fasttrack', active: false, 'blocked-by': 'no rule', packets: 5, bytes: 6 },
-        { name: 'flow-cache', active: true, 'blocked-by': null, packets: 489, bytes: 3400 },
-      ];
+      router.peer.handlers = ['ipv4', 'ipv6'].flatMap((other) =>
+        ways.map((way, at) => ({
+          name: `${other}-${way}`,
+          active: at === 2,
+          'blocked-by': at === 2 ? null : 'no rule',
+          packets: (other === 'ipv4' ? 3 : 30) + at,
+          bytes: (other === 'ipv4' ? 400 : 4_000) + at,
+        })),
+      );
     }
-    const { item } = await router.rest('GET', '/ip/settings');
+    const { item } = await router.rest('GET', menu);
     const { rows } = await router.rest('GET', FAST);
     for (const { name = '', active, packets, bytes } of rows) {
-      const prefix = name.startsWith('ipv4-') ? name : `ipv4-${name}`;
-      const reported = [item[`${prefix}-active`], item[`${prefix}-packets`], item[`${prefix}-bytes`]];
-      expect(reported, name).toEqual([active, packets, bytes]);
+      const reported = [item[`${name}-active`], item[`${name}-packets`], item[`${name}-bytes`]];
+      expect(reported, name).toEqual(
+        name.startsWith(family) ? [active, packets, bytes] : [undefined, undefined, undefined],
+      );
     }
-    expect(item).toMatchObject({ 'ipv4-fast-path-packets': '3', 'ipv4-flow-cache-packets': '489' });
+    expect(item[`${family}-flow-cache-packets`]).toBe(family === 'ipv4' ? '5' : '32');
   });
 
   it('counts the packets that went through every stage, by reason', async () => {

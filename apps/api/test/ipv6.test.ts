@@ -267,8 +267,18 @@ it('settings reach the data plane when they differ from its own', async () => {
   const back = { 'multipath-hash-policy': 'l3', 'disable-link-local-address': 'no' };
   expect((await router.rest('POST', '/ipv6/settings/set', back)).status).toBe(200);
   expect(router.peer?.active?.settings.ipv6).toBeUndefined();
-  const refused = await router.rest('POST', '/ipv6/settings/set', { 'multipath-hash-policy': 'l3-inner' });
-  expect(refused.error.detail).toMatch(/multipath-hash-policy.*l3.*l4/);
+  const others = { 'multipath-hash-policy': 'l3-inner', 'allow-fast-path': 'no' };
+  expect((await router.rest('POST', '/ipv6/settings/set', others)).status).toBe(200);
+  expect(router.peer?.active?.settings).toMatchObject({
+    'allow-fast-path': true,
+    ipv6: { 'multipath-hash': 'l3-inner', 'allow-fast-path': false },
+  });
+  expect(router.peer?.active?.settings['multipath-hash']).toBeUndefined();
+  await router.rest('POST', '/ipv6/settings/set', { 'multipath-hash-policy': 'l3', 'allow-fast-path': 'yes' });
+  await router.rest('POST', '/ip/settings/set', { 'ipv4-multipath-hash-policy': 'l3-inner' });
+  expect(router.peer?.active?.settings).toMatchObject({ 'multipath-hash': 'l3-inner' });
+  expect(router.peer?.active?.settings.ipv6).toBeUndefined();
+  await router.rest('POST', '/ip/settings/set', { 'ipv4-multipath-hash-policy': 'l3' });
 });
 
 describe('the router as a host', () => {

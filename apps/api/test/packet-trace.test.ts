@@ -95,14 +95,14 @@ describe('a dry run', () => {
   });
 
   it('counts the rule that shows fasttrack counters, as the list of rules does', async () => {
-    peer.fasttracked = 1;
+    peer.fasttracked = { all: 1, ipv6: 0 };
     try {
       const { rows } = await router.rest('POST', `${TRACE}/dry-run`, { packet: LINE });
       expect(rows[0]?.steps).toContain(`${rule} #1 forward: drop (no web)`);
       const listed = (await router.rest('GET', '/ip/firewall/filter')).rows;
       expect(listed.findIndex((row) => row['.id'] === rule)).toBe(1);
     } finally {
-      peer.fasttracked = 0;
+      peer.fasttracked = { all: 0, ipv6: 0 };
     }
   });
 

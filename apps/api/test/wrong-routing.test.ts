@@ -107,7 +107,7 @@ describe('a change', () => {
   });
 
   it.each([
-    [{ 'multipath-hash-policy': 'l3-inner' }, /l3.*l4/],
+    [{ 'multipath-hash-policy': 'l5' }, /l3.*l4.*l3-inner/],
     [{ 'accept-redirects': 'maybe' }, /yes-if-forwarding-disabled/],
     [{ 'accept-router-advertisements-on': 'nowhere' }, /nowhere/],
     [{ 'min-neighbor-entries': '5000' }, /0\.\.4096/],

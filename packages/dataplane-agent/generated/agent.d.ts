@@ -934,7 +934,7 @@ export type FasttrackMode = 'cached' | 'bypass';
  * This interface was referenced by `Agent`'s JSON-Schema
  * via the `definition` "MultipathHash".
  */
-export type MultipathHash = 'l3' | 'l4';
+export type MultipathHash = 'l3' | 'l4' | 'l3-inner';
 /**
  * Reverse path check (RFC 3704).
  *
@@ -2063,7 +2063,7 @@ export interface IpSettings {
    */
   'accept-source-route'?: boolean;
   /**
-   * `false` sends every packet through every stage.
+   * `false` sends every packet of IPv4 through every stage.
    */
   'allow-fast-path': boolean;
   /**
@@ -2150,6 +2150,10 @@ export interface Ipv6Settings {
    * Follow redirects with what the router itself sends (RFC 4861 §8.3).
    */
   'accept-redirects'?: boolean;
+  /**
+   * `false` sends every packet of IPv6 through every stage.
+   */
+  'allow-fast-path'?: boolean;
   /**
    * No interface has IPv6.
    */
@@ -2597,7 +2601,7 @@ export interface FastPathHandler {
    */
   bytes: number;
   /**
-   * `ipv4-fast-path`, `ipv4-fasttrack`, `flow-cache`, `flow-offload`.
+   * `ipv4-fast-path`, `ipv4-fasttrack`, `ipv4-flow-cache`, the same of `ipv6`, `flow-offload`.
    */
   name: string;
   /**
@@ -2856,6 +2860,10 @@ export interface TrackingStats {
    * Entries now, IPv6.
    */
   'ip6-entries': number;
+  /**
+   * Those of IPv6.
+   */
+  'ip6-fasttracked-entries': number;
   /**
    * Bound over all workers.
    */

@@ -242,13 +242,15 @@ export declare const routeFlag: {
 };
 
 /** Version of the message set. */
-export declare const PROTOCOL: 15;
+export declare const PROTOCOL: 16;
 /** Version of the configuration's format. */
 export declare const FORMAT: 7;
 /** Levels that a tree of queues has at most, the root's included. */
 export declare const MAX_QUEUE_LEVELS: 8;
 /** Jumps inside jumps that a chain of rules has at most. */
 export declare const MAX_JUMP_DEPTH: 16;
+/** Interfaces at most, of all types. */
+export declare const MAX_INTERFACES: 4096;
 /** VLANs one on the other that an interface has at most. */
 export declare const MAX_VLAN_TAGS: 4;
 /** Routing tables beside the main table at most. */

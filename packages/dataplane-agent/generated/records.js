@@ -242,13 +242,15 @@ export const routeFlag = Object.freeze({
 });
 
 /** Version of the message set. */
-export const PROTOCOL = 15;
+export const PROTOCOL = 16;
 /** Version of the configuration's format. */
 export const FORMAT = 7;
 /** Levels that a tree of queues has at most, the root's included. */
 export const MAX_QUEUE_LEVELS = 8;
 /** Jumps inside jumps that a chain of rules has at most. */
 export const MAX_JUMP_DEPTH = 16;
+/** Interfaces at most, of all types. */
+export const MAX_INTERFACES = 4096;
 /** VLANs one on the other that an interface has at most. */
 export const MAX_VLAN_TAGS = 4;
 /** Routing tables beside the main table at most. */

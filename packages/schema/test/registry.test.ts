@@ -244,6 +244,7 @@ const OURS: Readonly<Record<string, string>> = {
   '/ipv6/route unreachable': 'RouterOS 6 has it, as a type',
   '/ipv6/route prohibit': 'RouterOS 6 has it, as a type',
   '/ip/settings ipv4-flow-cache-*': 'counters of the flow cache, as of the other handlers',
+  '/ipv6/settings ipv6-flow-cache-*': 'counters of the flow cache, as of the other handlers',
   '/ip/settings flow-offload': 'the kernel may forward what the flow cache knows',
   '/ip/settings fasttrack-mode': 'rules and queues may hold for fasttracked connections too',
   '/system/resource handed-over-packets': 'packets that workers gave to others',

@@ -1,6 +1,6 @@
 import type { Ipv6Settings, NeighborCollection } from '@tollway/dataplane-agent';
 import type { CompileContext } from './context.js';
-import { Settings } from './settings.js';
+import { multipathHash, Settings } from './settings.js';
 
 /** What the data plane has without these settings, which are then left out. */
 const DEFAULTS = { 'disable-ipv6': false, forward: true, 'max-neighbor-entries': 8192 } as const;
@@ -35,7 +35,8 @@ export function compileIpv6Settings(context: CompileContext): Ipv6Settings | und
     forward: settings.yes('forward'),
     'max-neighbor-entries': settings.integer('max-neighbor-entries'),
     // The data plane leaves defaults out, too.
-    ...(settings.word('multipath-hash-policy') === 'l4' && { 'multipath-hash': 'l4' }),
+    ...multipathHash(settings, 'multipath-hash-policy'),
+    ...(!settings.yes('allow-fast-path') && { 'allow-fast-path': false }),
     ...(settings.yes('disable-link-local-address') && { 'disable-link-local-address': true }),
     ...(accepts(settings, 'accept-redirects') && { 'accept-redirects': true }),
     ...(listening.length > 0 && { 'accept-advertisements-on': [...listening] }),

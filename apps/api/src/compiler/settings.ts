@@ -1,3 +1,4 @@
+import type { MultipathHash } from '@tollway/dataplane-agent';
 import { durationMs } from '@tollway/schema';
 import { rowsOf } from '../snapshot/snapshot.js';
 import { type CompileContext, effective } from './context.js';
@@ -30,4 +31,10 @@ export class Settings {
   ms(property: string): number {
     return durationMs(this.word(property)) ?? 0;
   }
+}
+
+/** What a flow is where a route has several gateways; the data plane leaves the default out, too. */
+export function multipathHash(settings: Settings, property: string): { 'multipath-hash'?: MultipathHash } {
+  const policy = settings.word(property);
+  return policy === 'l4' || policy === 'l3-inner' ? { 'multipath-hash': policy } : {};
 }

@@ -43,7 +43,7 @@ export function filterMenu(family: AddressFamily): Menu {
     ...menu,
     ...(menu.window && { window: { ...menu.window, size: [1200, 640] } }),
     // The system adds a rule that shows the counters of FastTrack.
-    ...(family === 'ip' && { source: 'union' }),
+    source: 'union',
     props: {
       ...chain(path, ['input', 'forward', 'output'], 'forward'),
       ...match,

@@ -132,9 +132,9 @@ export const routeMenu = (
 
 /** What a flow is for routes with several gateways, in the settings of both families. */
 export const multipathHashPolicy: Prop = {
-  kind: oneOf(['l3', 'l4']),
+  kind: oneOf(['l3', 'l4', 'l3-inner']),
   label: 'Multipath Hash Policy',
-  help: 'Flows that are divided between several gateways: by addresses (l3), or by protocol and ports too (l4).',
+  help: 'Flows that several gateways share: by addresses (l3), also by protocol and ports (l4), by those inside tunnels (l3-inner).',
   tab: 'General',
   default: 'l3',
   dataplane: true,

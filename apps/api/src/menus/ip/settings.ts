@@ -1,9 +1,9 @@
 import type { IpSettings } from '@tollway/dataplane-agent';
 import type { CompileContext } from '../../compiler/context.js';
 import { compileIpv6Settings } from '../../compiler/ipv6-settings.js';
-import { Settings } from '../../compiler/settings.js';
-import { yesNo } from '../../view/rows.js';
-import { type Figures, settingsView } from '../../view/settings.js';
+import { multipathHash, Settings } from '../../compiler/settings.js';
+import { fastPathFigures } from '../../view/fast-path.js';
+import { settingsView } from '../../view/settings.js';
 import type { MenuModule } from '../module.js';
 
 function compileSettings(context: CompileContext): IpSettings {
@@ -14,8 +14,7 @@ function compileSettings(context: CompileContext): IpSettings {
   return {
     'ip-forward': settings.yes('ip-forward'),
     'rp-filter': rpFilter === 'strict' || rpFilter === 'loose' ? rpFilter : 'no',
-    // The data plane leaves the default out, too.
-    ...(settings.word('ipv4-multipath-hash-policy') === 'l4' && { 'multipath-hash': 'l4' }),
+    ...multipathHash(settings, 'ipv4-multipath-hash-policy'),
     'allow-fast-path': settings.yes('allow-fast-path'),
     'fasttrack-mode': settings.word('fasttrack-mode') === 'bypass' ? 'bypass' : 'cached',
     'flow-offload': settings.yes('flow-offload'),
@@ -36,30 +35,8 @@ function compileSettings(context: CompileContext): IpSettings {
   };
 }
 
-/** Fast paths that the IP settings show: prefix of the properties, and name of the handler. */
-const HANDLERS = [
-  ['ipv4-fast-path', 'ipv4-fast-path'],
-  ['ipv4-flow-cache', 'flow-cache'],
-  ['ipv4-fasttrack', 'ipv4-fasttrack'],
-] as const;
-
-/** Values of the data plane in `/ip/settings`: those of the list of handlers, under RouterOS's names. */
-const ipFigures: Figures = ({ 'fast-path': { handlers } }) =>
-  Object.fromEntries(
-    HANDLERS.flatMap(([prefix, handler]) => {
-      const found = handlers.find(({ name }) => name === handler);
-      return found === undefined
-        ? []
-        : [
-            [`${prefix}-active`, yesNo(found.active)],
-            [`${prefix}-packets`, String(found.packets)],
-            [`${prefix}-bytes`, String(found.bytes)],
-          ];
-    }),
-  );
-
 export const ipSettings: MenuModule = {
   path: '/ip/settings',
   compile: (context) => ({ settings: compileSettings(context) }),
-  view: (menu, { store, live }) => settingsView(menu, store, live, ipFigures),
+  view: (menu, { store, live }) => settingsView(menu, store, live, fastPathFigures('ip')),
 };

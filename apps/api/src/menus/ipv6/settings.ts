@@ -1,5 +1,7 @@
 import { effective } from '../../compiler/context.js';
 import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
+import { fastPathFigures } from '../../view/fast-path.js';
+import { settingsView } from '../../view/settings.js';
 import type { MenuModule } from '../module.js';
 
 const MENU = '/ipv6/settings';
@@ -22,4 +24,8 @@ function checkSettings({ values, given }: ProposedRow): FieldError | undefined {
 }
 
 /** What it holds is compiled with `/ip/settings`: they are one section of the configuration. */
-export const ipv6Settings: MenuModule = { path: MENU, check: checkSettings };
+export const ipv6Settings: MenuModule = {
+  path: MENU,
+  check: checkSettings,
+  view: (menu, { store, live }) => settingsView(menu, store, live, fastPathFigures('ipv6')),
+};

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::json;
 use tollway_config::dataplane::{
-    FIRST_AUTOCONFIGURED_ROW, FIRST_DYNAMIC_ROW, FORMAT, MAX_JUMP_DEPTH, MAX_QUEUE_LEVELS,
+    FIRST_AUTOCONFIGURED_ROW, FIRST_DYNAMIC_ROW, FORMAT, MAX_INTERFACES, MAX_JUMP_DEPTH, MAX_QUEUE_LEVELS,
     MAX_ROUTING_TABLES, MAX_VLAN_TAGS,
 };
 use tollway_config::protocol::record::{CODES, NO_END, layouts};
@@ -34,6 +34,7 @@ fn main() -> std::io::Result<()> {
             "Levels that a tree of queues has at most, the root's included."
         ],
         ["MAX_JUMP_DEPTH", MAX_JUMP_DEPTH, "Jumps inside jumps that a chain of rules has at most."],
+        ["MAX_INTERFACES", MAX_INTERFACES, "Interfaces at most, of all types."],
         ["MAX_VLAN_TAGS", MAX_VLAN_TAGS, "VLANs one on the other that an interface has at most."],
         ["MAX_ROUTING_TABLES", MAX_ROUTING_TABLES, "Routing tables beside the main table at most."],
         ["MAX_FRAME", MAX_FRAME, "Largest frame either side accepts, bytes."],

@@ -1,6 +1,8 @@
 //! A change of the rules of one family leaves the flows of the other one in the flow cache, with their rule counters.
 
 use tollway_config::dataplane::{Action, DataplaneConfig, Matcher, Rule, TrackingMode};
+use tollway_engine::engine::fast_path_handlers::handlers;
+use tollway_engine::packet::slow_reason::SlowReason;
 use tollway_testkit::dual_stack::IPV6_ROWS;
 use tollway_testkit::networks::UPLINK;
 use tollway_testkit::packet::PacketBuilder;
@@ -151,4 +153,108 @@ fn rules_count_exactly_while_those_of_the_other_family_change() {
         let accepted: [u64; 2] = [now[1][0] - before[1][0], now[1][1] - before[1][1]];
         assert_eq!(accepted, [round; 2], "the rule that accepts");
     }
+}
+
+/// Packets that a family's ways past the slow path have forwarded: by route alone, fasttracked, from the flow cache.
+fn forwarded(router: &Router, family: &str) -> [u64; 3] {
+    let counted = handlers(router.snapshot(), &router.stats());
+    ["fast-path", "fasttrack", "flow-cache"].map(|way| {
+        let name = format!("{family}-{way}");
+        counted.iter().find(|handler| handler.name == name).expect("a handler").packets
+    })
+}
+
+#[test]
+fn each_family_has_a_switch_of_the_fast_path_of_its_own() {
+    let switch = |config: &mut DataplaneConfig, v6: bool, on: bool| match v6 {
+        false => config.settings.allow_fast_path = on,
+        true => config.settings.ipv6.allow_fast_path = on,
+    };
+    for (workers, v6) in [(1, false), (1, true), (3, false), (3, true)] {
+        let mut router = router(config(), workers);
+        router.reconfigure(|config| switch(config, v6, false));
+        for flow in 0..4 {
+            for _ in 0..3 {
+                assert_eq!(fast(&mut router, flow), [v6, !v6], "IPv6 {v6}, {workers} workers, flow {flow}");
+            }
+        }
+        router.reconfigure(|config| switch(config, v6, true));
+        // The other family has been in the flow cache all along.
+        assert_eq!(fast(&mut router, 0), [v6, !v6]);
+        fast(&mut router, 0);
+        assert_eq!(fast(&mut router, 0), [true; 2]);
+    }
+}
+
+#[test]
+fn without_tracking_each_family_has_its_switch_too() {
+    let mut router = router(config(), 1);
+    router.reconfigure(|config| {
+        (config.filter, config.mangle, config.nat) = Default::default();
+        (config.ipv6_filter, config.ipv6_mangle, config.ipv6_nat) = Default::default();
+        config.tracking.enabled = TrackingMode::No;
+    });
+    let slow = |router: &Router| router.slow().get(&SlowReason::FastPathOff).copied().unwrap_or(0);
+    for (v4, v6) in [(true, true), (false, true), (true, false), (false, false), (true, true)] {
+        router.reconfigure(|config| {
+            (config.settings.allow_fast_path, config.settings.ipv6.allow_fast_path) = (v4, v6);
+        });
+        let before = slow(&router);
+        for _ in 0..2 {
+            assert_eq!(fast(&mut router, 0), [v4, v6]);
+        }
+        assert_eq!(slow(&router) - before, 2 * (u64::from(!v4) + u64::from(!v6)), "IPv4 {v4}, IPv6 {v6}");
+    }
+}
+
+#[test]
+fn what_each_family_forwards_past_the_slow_path_is_counted_for_itself() {
+    let mut router = router(config(), 1);
+    let before = ["ipv4", "ipv6"].map(|family| forwarded(&router, family));
+    let bytes = |router: &Router| {
+        let counted = handlers(router.snapshot(), &router.stats());
+        counted.iter().map(|handler| (handler.name.clone(), handler.bytes)).collect::<Vec<_>>()
+    };
+    for _ in 0..5 {
+        assert_eq!(fast(&mut router, 0), [true; 2]);
+    }
+    router.inject(0, frame(true, 0), Default::default());
+    let after = ["ipv4", "ipv6"].map(|family| forwarded(&router, family));
+    assert_eq!(after[0].iter().zip(&before[0]).map(|(now, then)| now - then).collect::<Vec<_>>(), [0, 0, 5]);
+    assert_eq!(after[1].iter().zip(&before[1]).map(|(now, then)| now - then).collect::<Vec<_>>(), [0, 0, 6]);
+    // Without tracking, by route alone.
+    router.reconfigure(|config| {
+        (config.filter, config.mangle, config.nat) = Default::default();
+        (config.ipv6_filter, config.ipv6_mangle, config.ipv6_nat) = Default::default();
+        config.tracking.enabled = TrackingMode::No;
+    });
+    let then = bytes(&router);
+    for _ in 0..3 {
+        router.inject(0, frame(true, 0), Default::default());
+    }
+    router.inject(0, frame(false, 0), Default::default());
+    let routed = ["ipv4", "ipv6"].map(|family| forwarded(&router, family));
+    assert_eq!(routed, [[after[0][0] + 1, 0, after[0][2]], [after[1][0] + 3, 0, after[1][2]]]);
+    let more: Vec<u64> = bytes(&router).iter().zip(&then).map(|(now, then)| now.1 - then.1).collect();
+    assert_eq!(more, [28, 0, 0, 3 * 48, 0, 0, 0], "L3 bytes");
+    // Fasttracked ones, of each family by a rule of its own.
+    router.reconfigure(|config| {
+        *config = self::config().config;
+        config.settings.fasttrack_mode = tollway_config::dataplane::FasttrackMode::Bypass;
+        config.ipv6_filter[0].rules.insert(
+            0,
+            Rule { row: ADDED, matchers: Vec::new(), action: Action::FasttrackConnection, log: None },
+        );
+    });
+    for _ in 0..6 {
+        fast(&mut router, 0);
+    }
+    let [v4, v6] = ["ipv4", "ipv6"].map(|family| forwarded(&router, family));
+    assert_eq!((v4[1], v6[0]), (0, routed[1][0]));
+    assert!(v4[2] > routed[0][2] && v6[1] >= 4, "{v4:?} {v6:?}");
+    let stats = router.stats();
+    assert_eq!((stats.connections_fasttracked, stats.connections_fasttracked_ip6), (1, 1));
+    let active = handlers(router.snapshot(), &stats);
+    let active: Vec<_> = active.iter().filter(|way| way.active).map(|way| way.name.as_str()).collect();
+    assert_eq!(active, ["ipv4-flow-cache", "ipv6-fasttrack", "ipv6-flow-cache"]);
 }

@@ -108,7 +108,7 @@ fn counters(router: &Router) -> std::collections::BTreeMap<Counter, u64> {
 }
 
 fn build(networks: Networks, config: RouterConfig, fast: bool) -> Router {
-    let router = Router::new(config.with(|config| config.settings.allow_fast_path = fast));
+    let router = Router::new(config.fast_path(fast));
     networks.hosts(router, &HOSTS).hosts_in_ipv6()
 }
 

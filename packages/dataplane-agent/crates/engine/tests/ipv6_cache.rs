@@ -80,8 +80,7 @@ fn with_rules(mut config: RouterConfig, random: &mut Random) -> RouterConfig {
 
 fn router(config: RouterConfig, workers: u32, cache: bool) -> Router {
     let rules = config.config.clone();
-    let config = config.with(|config| {
-        config.settings.allow_fast_path = cache;
+    let config = config.fast_path(cache).with(|config| {
         (config.ipv6_filter, config.ipv6_nat, config.ipv6_mangle) = Default::default();
     });
     let mut router = Router::with_workers(config, workers).hosts6(0, &HOSTS).hosts6(1, &GATEWAYS);

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use tollway_config::dataplane::{
     Gateway, GatewayCheck, MultipathHash, Route, RouteOptions, RouteTarget, RpFilter, TrackingMode,
 };
+use tollway_engine::packet::slow_reason::SlowReason;
 use tollway_testkit::config::{RouterConfig, rule};
 use tollway_testkit::packet::PacketBuilder;
 use tollway_testkit::random::Random;
@@ -200,6 +201,126 @@ fn flows_of_ipv6_are_divided_too() {
     router.carrier(2, true);
     router.advance_ms(1_100);
     assert_eq!(ways(&mut router), before);
+}
+
+/// A packet in a tunnel between two hosts, from one to another host behind them: encapsulated as `protocol` says.
+fn in_tunnel(protocol: u8, inner: u8) -> Vec<u8> {
+    let source = format!("172.16.0.{}", inner + 1);
+    let v4 = PacketBuilder::ipv4(&source, "172.17.0.1").udp(4_000, 53).build_l3();
+    match protocol {
+        4 => v4,
+        41 => Ipv6Builder::new(&format!("2001:db8:a::{}", inner + 1), "2001:db8:b::1").udp(1, 2).build_l3(),
+        _ => [&[0x20, 0, 8, 0, 0, 0, 0, 7][..], &v4].concat(),
+    }
+}
+
+#[test]
+fn l3_inner_divides_the_flows_in_a_tunnel_and_no_others() {
+    for (tracking, workers) in [(TrackingMode::No, 1), (TrackingMode::Yes, 1), (TrackingMode::Yes, 3)] {
+        let config = base().route_to(FAR, several(&GATEWAYS)).with(|config| {
+            config.tracking.enabled = tracking;
+            config.settings.multipath_hash = MultipathHash::L3Inner;
+        });
+        let mut router = start(config, workers);
+        for protocol in [4, 41, 47] {
+            let ways = |router: &mut Router| -> Vec<To> {
+                let sent = (0..60).map(|flow| {
+                    let packet = PacketBuilder::ipv4("10.1.0.2", "100.64.1.1").protocol(protocol);
+                    way(&router.send(0, &packet.payload(&in_tunnel(protocol, flow)))).0
+                });
+                sent.collect()
+            };
+            let before = ways(&mut router);
+            let divided = counts(&before);
+            assert!(
+                divided.len() == 3 && divided.values().all(|count| *count >= 8),
+                "{protocol}: {divided:?}"
+            );
+            // Whatever connection tracking knows of the tunnel by now.
+            assert_eq!(ways(&mut router), before, "{protocol}, {tracking:?}");
+            router.carrier(1, false);
+            for (now, before) in ways(&mut router).into_iter().zip(&before) {
+                if *before == To::Port(1) { assert_ne!(now, *before) } else { assert_eq!(now, *before) }
+            }
+            router.carrier(1, true);
+            // With one gateway they are a flow like any other, of which the flow cache knows the next hop.
+            router.reconfigure(|config| config.routes[0].target = several(&GATEWAYS[..1]));
+            for _ in 0..2 {
+                ways(&mut router);
+            }
+            let packet = PacketBuilder::ipv4("10.1.0.2", "100.64.1.1").protocol(protocol);
+            let sent = way(&router.send(0, &packet.payload(&in_tunnel(protocol, 1))));
+            assert_eq!(sent, (To::Port(1), true), "{protocol}");
+            router.reconfigure(|config| config.routes[0].target = several(&GATEWAYS));
+            assert_eq!(ways(&mut router), before, "{protocol}, {tracking:?}, again");
+        }
+        let packets = [&udp(0), &udp(1), &udp(2)].map(|packet| way(&router.send(0, packet)).0);
+        assert!(packets.iter().all(|to| *to == packets[0]), "between two addresses there is one flow");
+        if tracking == TrackingMode::Yes {
+            assert!(router.slow()[&SlowReason::InnerFlow] > 100);
+        }
+    }
+}
+
+#[test]
+fn l3_inner_divides_what_is_in_tunnels_of_ipv6() {
+    let config = RouterConfig::new()
+        .interface("2001:db8:1::1/64")
+        .interface("2001:db8:2::1/64")
+        .interface("2001:db8:3::1/64")
+        .route_to("2001:db8:f::/48", several(&["2001:db8:2::2", "2001:db8:3::2"]))
+        .with(|config| config.settings.ipv6.multipath_hash = MultipathHash::L3Inner);
+    for tracking in [TrackingMode::No, TrackingMode::Yes] {
+        let mut router = Router::new(config.clone().with(|config| config.tracking.enabled = tracking))
+            .hosts6(0, &["2001:db8:1::2"])
+            .hosts6(1, &["2001:db8:2::2"])
+            .hosts6(2, &["2001:db8:3::2"]);
+        router.advance_ms(1_100);
+        for protocol in [4, 41, 47] {
+            let ways = |router: &mut Router| -> Vec<Option<To>> {
+                let sent = (0..60).map(|flow| {
+                    let packet = Ipv6Builder::new("2001:db8:1::2", "2001:db8:f::1").protocol(protocol);
+                    let out = router.send6(0, &packet.payload(&in_tunnel(protocol, flow)));
+                    router.advance_ms(2);
+                    let far = std::net::Ipv6Addr::from_bits(ip6("2001:db8:f::1"));
+                    out.iter().find(|output| output.ipv6().dst == far).map(|output| output.to)
+                });
+                sent.collect()
+            };
+            // Next hops are found.
+            ways(&mut router);
+            let before = ways(&mut router);
+            let to = |port| before.iter().filter(|way| **way == Some(To::Port(port))).count();
+            assert!(to(1) > 15 && to(2) > 15 && to(1) + to(2) == 60, "{protocol}: {before:?}");
+            assert_eq!(ways(&mut router), before);
+        }
+    }
+}
+
+/// A tunnel that is masqueraded goes by all uplinks; its connection does not end because a packet leaves by another one.
+#[test]
+fn a_masqueraded_tunnel_keeps_its_connection_while_its_uplink_is_one_of_the_next_hops() {
+    let config = base().route_to(FAR, several(&GATEWAYS)).nat("srcnat", rule().masquerade()).with(|config| {
+        config.settings.multipath_hash = MultipathHash::L3Inner;
+    });
+    let mut router = start(config, 1);
+    let send = |router: &mut Router, flow| {
+        let packet = PacketBuilder::ipv4("10.1.0.2", "100.64.1.1").protocol(47);
+        router.send(0, &packet.payload(&in_tunnel(47, flow)));
+        router.connections()
+    };
+    let first = send(&mut router, 0);
+    for flow in 1..40 {
+        assert_eq!(send(&mut router, flow)[0].endpoints[3], first[0].endpoints[3], "flow {flow}");
+    }
+    let own = GATEWAYS.iter().position(|gateway| {
+        first[0].endpoints[3].0.to_string().split('.').take(3).eq(gateway.split('.').take(3))
+    });
+    let own = own.expect("one of the uplinks");
+    let others: Vec<&str> =
+        GATEWAYS.iter().enumerate().filter(|(at, _)| *at != own).map(|(_, gateway)| *gateway).collect();
+    router.reconfigure(|config| config.routes[0].target = several(&others));
+    assert_ne!(send(&mut router, 0)[0].endpoints[3], first[0].endpoints[3]);
 }
 
 fn route(

@@ -391,7 +391,7 @@ fn twin_hosts(mut router: Router) -> Router {
 fn the_flow_cache_sends_packets_where_rules_marks_and_tables_say() {
     for seed in seeds(12) {
         let random = &mut Random::new(seed);
-        let slow = || twin_base().with(|config| config.settings.allow_fast_path = false);
+        let slow = || twin_base().fast_path(false);
         let mut routers = [start(twin_base(), 1), start(twin_base(), 3), start(slow(), 1)].map(twin_hosts);
         let mut fast = [0; 2];
         for _ in 0..12 {

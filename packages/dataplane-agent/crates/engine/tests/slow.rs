@@ -258,7 +258,7 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
     marking.reconfigure(|config| config.mangle.clear());
     assert_eq!(blocked(&marking, "ipv4-fast-path").as_deref(), Some("rp-filter is on in IP settings"));
     let inactive = "connection tracking is not active, because no firewall rules exist";
-    assert_eq!(blocked(&router, "flow-cache").as_deref(), Some(inactive));
+    assert_eq!(blocked(&router, "ipv4-flow-cache").as_deref(), Some(inactive));
     assert_eq!(blocked(&router, "ipv4-fasttrack").as_deref(), Some(inactive));
     router.reconfigure(|config| config.tracking.enabled = TrackingMode::Yes);
     for _ in 0..6 {
@@ -273,7 +273,7 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
         Some("no fasttrack-connection rule and no fasttracked connection exists")
     );
     let packets: Vec<u64> = named(&router).into_iter().map(|(_, _, packets)| packets).collect();
-    assert_eq!(packets, [2, 0, 5, 0]);
+    assert_eq!(packets, [2, 0, 5, 0, 0, 0, 0]);
     assert_eq!(blocked(&router, "flow-offload").as_deref(), Some("flow-offload=no in IP settings"));
     router.reconfigure(|config| config.settings.flow_offload = true);
     assert_eq!(blocked(&router, "flow-offload"), None);
@@ -281,11 +281,12 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
         router.reconfigure(|config| {
             (config.settings.ip_forward, config.tracking.enabled) = (false, tracking);
         });
-        let handlers = named(&router);
+        let mut handlers = named(&router);
+        handlers.retain(|(name, ..)| !name.starts_with("ipv6"));
         assert!(handlers.iter().all(|(_, blocked_by, _)| blocked_by.is_some()), "{handlers:?}");
         let forwarding =
             |name: &&str| blocked(&router, name).as_deref() == Some("ip-forward=no in IP settings");
-        let tracked = ["ipv4-fasttrack", "flow-cache", "flow-offload"];
+        let tracked = ["ipv4-fasttrack", "ipv4-flow-cache", "flow-offload"];
         let untracked = ["ipv4-fast-path", "flow-offload"];
         let expected = if tracking == TrackingMode::Yes { &tracked[..] } else { &untracked[..] };
         assert!(expected.iter().all(forwarding), "{handlers:?}");
@@ -293,9 +294,19 @@ fn handlers_say_what_closes_them_and_their_packets_add_up() {
     router.reconfigure(|config| {
         (config.settings.ip_forward, config.tracking.enabled) = (true, TrackingMode::Yes);
     });
-    assert_eq!(blocked(&router, "flow-cache"), None);
+    assert_eq!(blocked(&router, "ipv4-flow-cache"), None);
     router.reconfigure(|config| config.settings.allow_fast_path = false);
-    for name in ["ipv4-fast-path", "ipv4-fasttrack", "flow-cache", "flow-offload"] {
+    for name in ["ipv4-fast-path", "ipv4-fasttrack", "ipv4-flow-cache", "flow-offload"] {
         assert_eq!(blocked(&router, name).as_deref(), Some("allow-fast-path=no in IP settings"));
     }
+    assert_eq!(blocked(&router, "ipv6-flow-cache"), None);
+    router.reconfigure(|config| config.settings.ipv6.forward = false);
+    assert_eq!(blocked(&router, "ipv6-flow-cache").as_deref(), Some("forward=no in IPv6 settings"));
+    router.reconfigure(|config| {
+        (config.settings.allow_fast_path, config.settings.ipv6.allow_fast_path) = (true, false);
+    });
+    for name in ["ipv6-fast-path", "ipv6-fasttrack", "ipv6-flow-cache"] {
+        assert_eq!(blocked(&router, name).as_deref(), Some("allow-fast-path=no in IPv6 settings"));
+    }
+    assert_eq!(blocked(&router, "ipv4-flow-cache"), None);
 }

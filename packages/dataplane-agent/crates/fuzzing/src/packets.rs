@@ -110,6 +110,7 @@ fn change(bytes: &mut Unstructured<'_>, router: &mut Router) -> Result<()> {
         2 => config.simple_queues.truncate(1),
         3 => {
             config.settings.allow_fast_path = !config.settings.allow_fast_path;
+            config.settings.ipv6.allow_fast_path = !config.settings.ipv6.allow_fast_path;
             // Of the interfaces with the same addresses, one moves between the VRFs.
             if let Some(interface) = config.interfaces.get_mut(3) {
                 interface.zone = if interface.zone == ZONES[0] { ZONES[1] } else { ZONES[0] };

@@ -405,6 +405,13 @@ impl RouterConfig {
         self
     }
 
+    /// The fast path of both families, on or off.
+    pub fn fast_path(self, on: bool) -> Self {
+        self.with(|config| {
+            (config.settings.allow_fast_path, config.settings.ipv6.allow_fast_path) = (on, on);
+        })
+    }
+
     /// Any other change.
     pub fn with(mut self, change: impl FnOnce(&mut DataplaneConfig)) -> Self {
         change(&mut self.config);

@@ -5,6 +5,12 @@ use crate::{Error, checksum, field};
 
 /// Length of the header without options, bytes.
 pub const HEADER: usize = 20;
+/// Protocol number of IPv4 in IP (RFC 2003).
+pub const IPIP: u8 = 4;
+/// Protocol number of IPv6 in IP (RFC 4213, RFC 2473).
+pub const IPV6: u8 = 41;
+/// Protocol number of GRE (RFC 2784).
+pub const GRE: u8 = 47;
 /// Protocol number of ICMP.
 pub const ICMP: u8 = 1;
 /// Protocol number of TCP.

@@ -85,6 +85,7 @@ pub fn stats(input: &StatsInput<'_>, reports: &[WorkerReport]) -> Stats {
             ip4_entries: total.connections_ip4,
             ip6_entries: total.connections_ip6,
             fasttracked_entries: total.connections_fasttracked,
+            ip6_fasttracked_entries: total.connections_fasttracked_ip6,
             max_entries: total.max_connections,
             worker_entries: most(|engine| engine.connections_ip4 + engine.connections_ip6),
             worker_max_entries: most(|engine| engine.max_connections),

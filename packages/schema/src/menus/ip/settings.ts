@@ -1,9 +1,8 @@
 import { defineMenu } from '../../define.js';
-import { readOnly } from '../../mixins/read-only.js';
+import { fastPathCounters } from '../../mixins/fast-path-counters.js';
 import { multipathHashPolicy } from '../../mixins/route.js';
 import { bool } from '../../props/bool.js';
-import { bytes, bytesUpTo } from '../../props/bytes.js';
-import { counter } from '../../props/counter.js';
+import { bytesUpTo } from '../../props/bytes.js';
 import { duration } from '../../props/duration.js';
 import { oneOf, oneOfWithYesNo } from '../../props/enum.js';
 import { hexMask } from '../../props/hex-mask.js';
@@ -63,7 +62,7 @@ export const ipSettings = defineMenu({
     'allow-fast-path': {
       kind: bool,
       label: 'Allow Fast Path',
-      help: 'Let known flows skip stages that cannot change the outcome.',
+      help: 'Let known flows of IPv4 skip stages that cannot change the outcome.',
       tab: 'General',
       default: 'true',
       dataplane: true,
@@ -171,45 +170,7 @@ export const ipSettings = defineMenu({
       tab: 'General',
       default: 'true',
     },
-    'ipv4-fast-path-active': readOnly(
-      bool,
-      'IPv4 Fast Path Active',
-      'Untracked flows may take the fast path.',
-      'Status',
-    ),
-    'ipv4-fast-path-packets': readOnly(
-      counter('packets'),
-      'IPv4 Fast Path Packets',
-      'Packets of untracked flows that the fast path forwarded.',
-      'Status',
-    ),
-    'ipv4-fast-path-bytes': readOnly(bytes, 'IPv4 Fast Path Bytes', 'IP bytes of these packets.', 'Status'),
-    'ipv4-flow-cache-active': readOnly(
-      bool,
-      'IPv4 Flow Cache Active',
-      'Tracked connections may take the fast path with what rules decided of their first packets.',
-      'Status',
-    ),
-    'ipv4-flow-cache-packets': readOnly(
-      counter('packets'),
-      'IPv4 Flow Cache Packets',
-      'Packets of tracked connections, fasttracked ones left out, that the fast path forwarded.',
-      'Status',
-    ),
-    'ipv4-flow-cache-bytes': readOnly(bytes, 'IPv4 Flow Cache Bytes', 'IP bytes of these packets.', 'Status'),
-    'ipv4-fasttrack-active': readOnly(
-      bool,
-      'IPv4 Fasttrack Active',
-      'A fasttrack rule exists or a fasttracked connection lives.',
-      'Status',
-    ),
-    'ipv4-fasttrack-packets': readOnly(
-      counter('packets'),
-      'IPv4 Fasttrack Packets',
-      'Packets of fasttracked connections forwarded by the fast path.',
-      'Status',
-    ),
-    'ipv4-fasttrack-bytes': readOnly(bytes, 'IPv4 Fasttrack Bytes', 'IP bytes of these packets.', 'Status'),
+    ...fastPathCounters('ip'),
   },
   flags: [],
   columns: [],

@@ -1,4 +1,5 @@
 import { defineMenu } from '../../define.js';
+import { fastPathCounters } from '../../mixins/fast-path-counters.js';
 import { multipathHashPolicy } from '../../mixins/route.js';
 import { bool } from '../../props/bool.js';
 import { oneOf } from '../../props/enum.js';
@@ -15,7 +16,7 @@ export const ipv6Settings = defineMenu({
   singular: 'IPv6 Settings',
   kind: 'settings',
   tree: ['IPv6', 'Settings'],
-  help: 'IPv6 settings of the router.',
+  help: 'IPv6 settings of the router, and counters of the fast path.',
   props: {
     'disable-ipv6': {
       kind: bool,
@@ -106,10 +107,20 @@ export const ipv6Settings = defineMenu({
       default: '8192',
       dataplane: true,
     },
+    'allow-fast-path': {
+      kind: bool,
+      label: 'Allow Fast Path',
+      help: 'Let known flows of IPv6 skip stages that cannot change the outcome.',
+      tab: 'General',
+      default: 'true',
+      dataplane: true,
+    },
+    ...fastPathCounters('ipv6'),
   },
   flags: [],
   columns: [],
-  tabs: ['General'],
+  tabs: ['General', 'Status'],
   commands: ['set'],
+  refreshMs: 1_000,
   source: 'stored',
 });

@@ -1,6 +1,7 @@
 import { compileFirewall } from '../../../compiler/firewall.js';
 import { checkRulesOf } from '../../../config/checks/firewall.js';
 import { counterCommands } from '../../../rest/commands/counters.js';
+import { fasttrackCounters } from '../../../view/fast-path.js';
 import { countedRules } from '../../../view/firewall.js';
 import type { MenuModule } from '../../module.js';
 
@@ -11,6 +12,6 @@ export const ipv6Filter: MenuModule = {
   jumps: true,
   // A jump may lead to a rule with one of the other actions.
   droppingActions: ['drop', 'reject', 'jump'],
-  liveRows: ({ live }) => countedRules(live),
+  liveRows: ({ live }) => countedRules(live, fasttrackCounters('ipv6')),
   commands: counterCommands('reset-counters'),
 };

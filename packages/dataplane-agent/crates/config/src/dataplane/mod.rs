@@ -44,6 +44,9 @@ pub const FIRST_AUTOCONFIGURED_ROW: RowId = 0x3000_0000;
 /// Version of this format. The agent reads this one and the one before.
 pub const FORMAT: u32 = 7;
 
+/// Interfaces at most, of all types.
+pub const MAX_INTERFACES: usize = 4096;
+
 /// VLANs one on the other that an interface has at most.
 pub const MAX_VLAN_TAGS: usize = 4;
 

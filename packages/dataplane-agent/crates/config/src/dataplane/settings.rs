@@ -16,7 +16,7 @@ pub struct IpSettings {
     /// What a flow is, where a route has several gateways.
     #[serde(default, skip_serializing_if = "MultipathHash::is_default")]
     pub multipath_hash: MultipathHash,
-    /// `false` sends every packet through every stage.
+    /// `false` sends every packet of IPv4 through every stage.
     pub allow_fast_path: bool,
     /// Stages that fasttracked connections skip.
     #[serde(default)]
@@ -69,6 +69,11 @@ fn yes() -> bool {
     true
 }
 
+// serde gives a reference.
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
 /// Destination unreachable, source quench, time exceeded, parameter problem: the default of Linux.
 fn default_icmp_rate_mask() -> u32 {
     0x1818
@@ -105,6 +110,9 @@ pub struct Ipv6Settings {
     pub disable_ipv6: bool,
     /// Forward packets between interfaces.
     pub forward: bool,
+    /// `false` sends every packet of IPv6 through every stage.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub allow_fast_path: bool,
     /// Upper bound of the neighbours of IPv6, entries.
     pub max_neighbor_entries: u32,
     /// What a flow is, where a route has several gateways.
@@ -156,6 +164,7 @@ impl Default for Ipv6Settings {
         Self {
             disable_ipv6: false,
             forward: true,
+            allow_fast_path: true,
             max_neighbor_entries: 8192,
             multipath_hash: MultipathHash::default(),
             disable_link_local_address: false,
@@ -221,6 +230,8 @@ pub enum MultipathHash {
     L3,
     /// Protocol and ports too.
     L4,
+    /// Source and destination of the innermost packet that is encapsulated (fib_multipath_hash_policy 2 of Linux).
+    L3Inner,
 }
 
 impl MultipathHash {

@@ -30,7 +30,7 @@ pub use tables::{
 pub use trace::{PacketDescription, TraceFilter, TraceOutcome, TraceStep, TracedPacket};
 
 /// Version of the message set. A client whose `hello` names another version is refused.
-pub const PROTOCOL: u32 = 15;
+pub const PROTOCOL: u32 = 16;
 
 /// Largest frame either side accepts, bytes.
 pub const MAX_FRAME: u32 = 256 << 20;

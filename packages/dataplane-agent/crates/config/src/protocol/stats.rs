@@ -186,7 +186,7 @@ pub struct FastPathStats {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FastPathHandler {
-    /// `ipv4-fast-path`, `ipv4-fasttrack`, `flow-cache`, `flow-offload`.
+    /// `ipv4-fast-path`, `ipv4-fasttrack`, `ipv4-flow-cache`, the same of `ipv6`, `flow-offload`.
     pub name: String,
     /// Packets may take it.
     pub active: bool,
@@ -222,6 +222,8 @@ pub struct TrackingStats {
     pub ip6_entries: u64,
     /// Fasttracked entries now.
     pub fasttracked_entries: u64,
+    /// Those of IPv6.
+    pub ip6_fasttracked_entries: u64,
     /// Bound over all workers.
     pub max_entries: u64,
     /// Entries of the worker that has most: a flow stays with its worker, and so does its entry.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollway_config::dataplane::ArpMode;
 use tollway_wire::{field, ipv4, ipv6};
 
-use super::{Engine, connection_share, purge};
+use super::{Engine, Routed, connection_share, purge};
 use crate::ids::NO_INTERFACE;
 use crate::ip::neighbor::{Collections, NeighborKey, NeighborRequest};
 use crate::packet::count::Count;
@@ -44,10 +44,12 @@ impl<F: Frame> Engine<F> {
     }
 
     /// Applies another configuration, between two batches, and returns the old one, which must not be dropped on a
-    /// worker. Flows keep their state; their cached actions become invalid, of one family alone if only its rules differ.
+    /// worker. Flows keep their state; their cached actions become invalid, of one family alone if only its rules
+    /// or its switch of the fast path differ.
     pub fn apply(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
-        self.routed = self.routed();
-        self.flow_cache_forwarded_then = self.state.flow_cache_forwarded;
+        let (routed, ipv6_routed) = self.routed();
+        self.routed = Routed { before: routed, then: self.state.flow_cache_forwarded };
+        self.ipv6_routed = Routed { before: ipv6_routed, then: self.state.ipv6_forwarded };
         let old = std::mem::replace(&mut self.snapshot, snapshot);
         let new = &self.snapshot;
         let state = &mut self.state;

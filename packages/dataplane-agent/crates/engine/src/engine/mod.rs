@@ -64,10 +64,19 @@ pub struct Engine<F: Frame> {
     state: WorkerState<F>,
     /// When the connection timers last ran.
     timers_ran_at: Now,
-    /// Packets forwarded by their route alone, up to the last change of the configuration.
-    routed: Count,
-    /// [`WorkerState::flow_cache_forwarded`] at that change.
-    flow_cache_forwarded_then: Count,
+    /// Part of [`WorkerState::flow_cache_forwarded`] that was forwarded by route alone.
+    routed: Routed,
+    /// Part of [`WorkerState::ipv6_forwarded`] that was forwarded by route alone.
+    ipv6_routed: Routed,
+}
+
+/// Packets forwarded by their route alone.
+#[derive(Debug, Clone, Copy, Default)]
+struct Routed {
+    /// Those up to the last change of the configuration.
+    before: Count,
+    /// What had been forwarded without a fasttrack mark at that change, in whatever way.
+    then: Count,
 }
 
 impl<F: Frame> Engine<F> {
@@ -132,6 +141,8 @@ impl<F: Frame> Engine<F> {
                 slow: [0; SLOW_REASONS],
                 flow_cache_forwarded: Count::default(),
                 fasttrack: Count::default(),
+                ipv6_forwarded: Count::default(),
+                ipv6_fasttrack: Count::default(),
                 offloaded: Count::default(),
                 fp_rx: vec![Count::default(); snapshot.ports()],
                 vlan_rx: vec![Count::default(); snapshot.ports()],
@@ -143,8 +154,8 @@ impl<F: Frame> Engine<F> {
             snapshot,
             limits: capacity,
             timers_ran_at: Now(0),
-            routed: Count::default(),
-            flow_cache_forwarded_then: Count::default(),
+            routed: Routed::default(),
+            ipv6_routed: Routed::default(),
         };
         if !engine.snapshot.rules(Family::V4).lists.is_bound() {
             engine.state.shared.take_over_lists(&engine.snapshot);

@@ -15,6 +15,7 @@ use crate::flow::paths::Remembered;
 use crate::ids::{AdjacencyId, ConnRef, Direction, EntryIndex, NO_ENTRY, NO_INTERFACE, PortId};
 use crate::ip::neighbor::Adjacency;
 use crate::packet::count::Count;
+use crate::packet::family::Family;
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Tuple;
 use crate::packet::verdict::Verdict;
@@ -218,7 +219,7 @@ fn connection<F>(
     let action = state.actions.get(cached.action)?;
     let (version, in_port) = (cached.version, action.in_port);
     let same = cached.stamp == state.cache_epoch.stamp && decides_alone(cached, action);
-    if !same || !snapshot.settings.allow_fast_path {
+    if !same || !snapshot.allows_fast_path(Family::V4) {
         return None;
     }
     let tuples = state.table.tuples(conn)?;

@@ -2,10 +2,11 @@
 
 use tollway_config::dataplane::RowId;
 
-use super::stats::EngineStats;
-use super::{Engine, connection_share};
+use super::stats::{EngineStats, Ipv6Counts};
+use super::{Engine, Routed, connection_share};
 use crate::observe::profiler::ClassCycles;
 use crate::packet::count::Count;
+use crate::packet::family::Family;
 use crate::packet::frame::Frame;
 use crate::pipeline::stage_counters::class_cycles;
 use crate::snapshot::Encapsulations;
@@ -28,24 +29,27 @@ impl<F: Frame> Engine<F> {
         &self.state.fp_rx
     }
 
-    /// Fast-path packets that were forwarded by their route alone, which happens while connections are not tracked.
-    pub(super) fn routed(&self) -> Count {
-        let mut routed = self.routed;
-        if !self.snapshot.tracking() {
-            let (now, then) = (self.state.flow_cache_forwarded, self.flow_cache_forwarded_then);
-            routed.add(Count {
-                packets: now.packets.wrapping_sub(then.packets),
-                bytes: now.bytes.wrapping_sub(then.bytes),
-            });
-        }
-        routed
+    /// Fast-path packets that were forwarded by their route alone, which happens while connections are not tracked: all,
+    /// and those of IPv6.
+    pub(super) fn routed(&self) -> (Count, Count) {
+        let tracking = self.snapshot.tracking();
+        let of = |routed: Routed, forwarded: Count| match tracking {
+            true => routed.before,
+            false => {
+                let mut all = routed.before;
+                all.add(forwarded.less(routed.then));
+                all
+            }
+        };
+        let state = &self.state;
+        (of(self.routed, state.flow_cache_forwarded), of(self.ipv6_routed, state.ipv6_forwarded))
     }
 
     /// Adds offloaded packets that were forwarded before connection tracking was last switched on or off.
     pub(crate) fn add_from_before(&mut self, count: Count) {
         match self.snapshot.tracking() {
-            true => self.routed.add(count),
-            false => self.flow_cache_forwarded_then.add(count),
+            true => self.routed.before.add(count),
+            false => self.routed.then.add(count),
         }
     }
 
@@ -53,23 +57,31 @@ impl<F: Frame> Engine<F> {
     pub fn stats(&self) -> EngineStats {
         let state = &self.state;
         let counts = state.table.counts();
-        let fast = self.snapshot.settings.allow_fast_path;
+        let fast = Family::ALL.iter().any(|family| self.snapshot.allows_fast_path(*family));
+        let fasttracks = Family::ALL.iter().any(|family| self.snapshot.has_fasttrack(*family));
+        let (routed, ipv6_routed) = self.routed();
         let tracking = self.snapshot.tracking();
         EngineStats {
             rules: state.paths.rules(),
             drops: state.drops.to_vec(),
             slow: state.slow.to_vec(),
             flow_cache_forwarded: state.flow_cache_forwarded,
-            routed: self.routed(),
+            routed,
             offloaded: state.offloaded,
             fasttrack: state.fasttrack,
+            ipv6: Ipv6Counts {
+                flow_cache_forwarded: state.ipv6_forwarded,
+                routed: ipv6_routed,
+                fasttrack: state.ipv6_fasttrack,
+            },
             fast_path_active: fast && !tracking,
-            fasttrack_active: fast && tracking && (self.snapshot.has_fasttrack || counts.fasttracked != 0),
+            fasttrack_active: fast && tracking && (fasttracks || counts.fasttracked != 0),
             tracking_active: tracking,
             max_connections: u64::from(connection_share(&self.snapshot, state.workers, self.limits)),
             connections_ip4: counts.ip4,
             connections_ip6: counts.ip6,
             connections_fasttracked: counts.fasttracked,
+            connections_fasttracked_ip6: counts.fasttracked_ip6,
             stages: state.stages,
             handover_packets: state.handover_packets,
             out_of_order: state.out_of_order,

@@ -27,6 +27,8 @@ pub struct EngineStats {
     pub offloaded: Count,
     /// Forwarded by the flow cache with a fasttrack mark. Bytes are L3.
     pub fasttrack: Count,
+    /// Part of `flow_cache_forwarded`, `routed` and `fasttrack` that was of IPv6.
+    pub ipv6: Ipv6Counts,
     /// The flow cache is switched on and connections are not tracked.
     pub fast_path_active: bool,
     /// The flow cache is switched on and a fasttrack rule exists or a fasttracked connection lives.
@@ -41,6 +43,8 @@ pub struct EngineStats {
     pub connections_ip6: u64,
     /// Fasttracked connections.
     pub connections_fasttracked: u64,
+    /// Fasttracked connections of IPv6.
+    pub connections_fasttracked_ip6: u64,
     /// Per stage.
     pub stages: StageTable,
     /// Packets that came from other workers.
@@ -54,6 +58,17 @@ pub struct EngineStats {
     pub generated: u64,
     /// Totals of this worker's simple queues: waiting and dropped.
     pub queues: QueueTotals,
+}
+
+/// Packets of IPv6 that did not take the slow path. Bytes are L3.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ipv6Counts {
+    /// See [`EngineStats::flow_cache_forwarded`].
+    pub flow_cache_forwarded: Count,
+    /// See [`EngineStats::routed`].
+    pub routed: Count,
+    /// See [`EngineStats::fasttrack`].
+    pub fasttrack: Count,
 }
 
 impl EngineStats {
@@ -76,6 +91,9 @@ impl EngineStats {
         self.routed.add(other.routed);
         self.offloaded.add(other.offloaded);
         self.fasttrack.add(other.fasttrack);
+        self.ipv6.flow_cache_forwarded.add(other.ipv6.flow_cache_forwarded);
+        self.ipv6.routed.add(other.ipv6.routed);
+        self.ipv6.fasttrack.add(other.ipv6.fasttrack);
         self.fast_path_active |= other.fast_path_active;
         self.fasttrack_active |= other.fasttrack_active;
         self.tracking_active |= other.tracking_active;
@@ -83,6 +101,7 @@ impl EngineStats {
         self.connections_ip4 += other.connections_ip4;
         self.connections_ip6 += other.connections_ip6;
         self.connections_fasttracked += other.connections_fasttracked;
+        self.connections_fasttracked_ip6 += other.connections_fasttracked_ip6;
         for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
             mine.cycles += theirs.cycles;
             mine.packets += theirs.packets;

@@ -15,4 +15,12 @@ impl Count {
         self.packets = self.packets.wrapping_add(other.packets);
         self.bytes = self.bytes.wrapping_add(other.bytes);
     }
+
+    /// What it has more than another counter.
+    pub fn less(self, other: Count) -> Count {
+        Count {
+            packets: self.packets.wrapping_sub(other.packets),
+            bytes: self.bytes.wrapping_sub(other.bytes),
+        }
+    }
 }

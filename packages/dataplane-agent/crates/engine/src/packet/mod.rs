@@ -115,6 +115,8 @@ pub mod flag {
     /// The packet and its flow move to the worker that can allocate a reply tuple, where only the stages from `src_nat`
     /// on are evaluated.
     pub const FLOW_MIGRATING: u32 = 4_194_304;
+    /// One of several next hops was chosen by the packet that it encapsulates.
+    pub const ROUTED_BY_INNER: u32 = 67_108_864;
 }
 
 /// Maximum number of hand-overs of one packet; more would mean that workers disagree about its owner.
@@ -151,6 +153,9 @@ pub struct Meta {
     /// Next hop of an IPv4 packet, host order. That of an IPv6 packet is looked up where it is needed: by this hash of its
     /// flow, if there are several.
     pub next_hop: u32,
+    /// Hash of the flow of the packet that it encapsulates, which chooses between several next hops; 0 if there is none, and
+    /// unless [`MultipathHash::L3Inner`](tollway_config::dataplane::MultipathHash::L3Inner) asks for it.
+    pub inner_hash: u32,
     /// Length of the IP packet (of the whole super-frame), bytes.
     pub l3_len: u32,
     /// Wire segments.
@@ -235,6 +240,7 @@ impl Default for Meta {
             connection_bytes: 0,
             adjacency: NONE,
             next_hop: 0,
+            inner_hash: 0,
             l3_len: 0,
             segments: 1,
             flags: 0,

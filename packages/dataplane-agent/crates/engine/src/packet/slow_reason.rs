@@ -45,6 +45,7 @@ slow_reasons! {
     OtherPort "other-port" "Came in by another port than the packets before.";
     Neighbor "neighbor" "The link-layer address of the next hop is not known or has to be confirmed.";
     Redirect "redirect" "Its sender is told of a gateway in its own network (ICMP redirect).";
+    InnerFlow "inner-flow" "The packet that it encapsulates chooses one of several next hops (l3-inner).";
     TooLong "too-long" "Longer than the MTU of the interface it leaves by.";
     Fragment "fragment" "Fragment of an IP packet.";
     IpOptions "ip-options" "The IP header has options.";

@@ -9,7 +9,7 @@ use crate::ip::routing_policy::RoutingQuery;
 use crate::packet::verdict::DropReason;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
-use crate::pipeline::routing::{Refusal, by_policy, delivered_to, discard_refusal, no_route};
+use crate::pipeline::routing::{FlowOf, Refusal, by_policy, delivered_to, discard_refusal, no_route};
 use crate::snapshot::Snapshot;
 
 /// Decides where a packet goes.
@@ -34,12 +34,16 @@ pub(crate) fn decide(snapshot: &Snapshot, meta: &mut Meta) -> Result<(), Refusal
         };
         Lookup::Broadcast { interface }
     } else if let Some(tables) = snapshot.policy() {
-        let tuple = meta.tuple;
-        let decision = by_policy(&tables, meta, || u64::from(snapshot.flow_hash(&tuple)));
+        let flow = FlowOf::new(snapshot, meta);
+        let decision = by_policy(&tables, meta, || flow.hash());
+        flow.note(meta);
         refused = decision.refused;
         decision.lookup
     } else {
-        snapshot.lookup_for(dst, &meta.tuple)
+        let flow = FlowOf::new(snapshot, meta);
+        let lookup = snapshot.fib().lookup_for(dst, || flow.hash());
+        flow.note(meta);
+        lookup
     };
     match lookup {
         Lookup::Local { interface } => {

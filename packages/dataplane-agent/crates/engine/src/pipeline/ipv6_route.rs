@@ -8,7 +8,7 @@ use crate::packet::tuple::Addr;
 use crate::packet::verdict::DropReason;
 use crate::packet::{Hook, Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
-use crate::pipeline::routing::{Refusal, by_policy, delivered_to, discard_refusal, no_route};
+use crate::pipeline::routing::{FlowOf, Refusal, by_policy, delivered_to, discard_refusal, no_route};
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 
@@ -42,16 +42,18 @@ pub(crate) fn decide(snapshot: &Snapshot, shared: &Shared, meta: &mut Meta) -> R
         }
     } else {
         // What decides between several next hops must be known when the source is translated.
-        let hash = snapshot.ipv6_flow_hash(&meta.tuple);
-        meta.next_hop = hash;
-        match snapshot.policy6() {
-            None => snapshot.fib6().lookup_for(dst, || u64::from(hash)),
+        meta.next_hop = snapshot.flow_hash_of(&meta.tuple, meta.inner_hash);
+        let flow = FlowOf::new(snapshot, meta);
+        let lookup = match snapshot.policy6() {
+            None => snapshot.fib6().lookup_for(dst, || flow.hash()),
             Some(tables) => {
-                let decision = by_policy(&tables, meta, || u64::from(hash));
+                let decision = by_policy(&tables, meta, || flow.hash());
                 refused = decision.refused;
                 decision.lookup
             }
-        }
+        };
+        flow.note(meta);
+        lookup
     };
     if let Lookup6::Local { interface } = lookup {
         let row = snapshot.interface(interface).map_or(0, |interface| interface.row);

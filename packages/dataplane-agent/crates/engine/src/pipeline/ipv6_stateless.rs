@@ -26,7 +26,7 @@ pub(crate) fn forward<F: Frame>(
     if snapshot.fib6().is_local(src) {
         return Err(SlowReason::NotRoutable);
     }
-    let (out, next_hop, port) = route(snapshot, &meta.tuple, number)?;
+    let (out, next_hop, port) = route(snapshot, (&meta.tuple, &meta.inner_hash), number)?;
     let adjacency = |state: &WorkerState<F>| state.adjacencies6.get((out.row, next_hop));
     send::<Ipv6Headers, F>(snapshot, state, packet, (out, port), adjacency)
 }
@@ -35,6 +35,8 @@ pub(crate) fn forward<F: Frame>(
 struct Ipv6Headers;
 
 impl Headers for Ipv6Headers {
+    const IPV6: bool = true;
+
     #[inline(always)]
     fn write(head: &mut [u8], l3: usize, link: ([u8; 6], [u8; 6])) {
         if let Some(l3) = head.get_mut(l3..) {
@@ -49,10 +51,10 @@ impl Headers for Ipv6Headers {
 #[inline]
 fn route<'a>(
     snapshot: &'a Snapshot,
-    tuple: &Tuple,
+    (tuple, inner): (&Tuple, &u32),
     number: u16,
 ) -> Result<(&'a Interface, u128, PortId), SlowReason> {
-    let flow = || u64::from(snapshot.ipv6_flow_hash(tuple));
+    let flow = || u64::from(snapshot.flow_hash_of(tuple, *inner));
     let (interface, next_hop) = match snapshot.fib6().lookup_of(number, flow) {
         Lookup6::Connected { interface } => (interface, tuple.dst.0),
         Lookup6::Via { interface, gateway } => (interface, gateway),

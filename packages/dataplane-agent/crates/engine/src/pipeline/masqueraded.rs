@@ -15,7 +15,7 @@ use crate::ip::is_group;
 use crate::ip::routing_policy::RoutingQuery;
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Tuple;
-use crate::packet::{Packet, flag};
+use crate::packet::{Meta, Packet, flag};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{FamilyTables, Snapshot};
 
@@ -24,6 +24,16 @@ use crate::snapshot::{FamilyTables, Snapshot};
 struct RoutedBy {
     interface: InterfaceIndex,
     mark: Mark,
+    /// The packet that it encapsulates chooses between several next hops.
+    by_inner: bool,
+}
+
+impl RoutedBy {
+    fn query<A: Address>(self, routed: &Tuple) -> RoutingQuery<A> {
+        let [source, destination] =
+            [routed.src, routed.dst].map(|address| A::of(address.into()).unwrap_or_default());
+        RoutingQuery { zone: routed.zone, source, destination, mark: self.mark, interface: self.interface }
+    }
 }
 
 /// Whether marks of packets decide on routes.
@@ -40,10 +50,10 @@ pub(crate) fn end_if_elsewhere<F>(
     snapshot: &Snapshot,
     state: &mut WorkerState<F>,
     flow: &Flow<'_>,
-    interface: InterfaceIndex,
+    meta: &Meta,
 ) {
     if !routed_by_marks(snapshot) {
-        let by = RoutedBy { interface, mark: 0 };
+        let by = RoutedBy { interface: meta.in_interface, mark: 0, by_inner: meta.inner_hash != 0 };
         state.table.replace_masqueraded(flow, |row, routed| leaves_by_another(snapshot, row, routed, by));
     }
 }
@@ -66,7 +76,8 @@ pub(crate) fn open_anew_if_elsewhere<F: Frame>(
     let Some(transport) = Transport::read(meta, frame.head()).filter(Transport::may_open_anew) else {
         return;
     };
-    let by = RoutedBy { interface: meta.in_interface, mark: meta.routing_mark };
+    let by =
+        RoutedBy { interface: meta.in_interface, mark: meta.routing_mark, by_inner: meta.inner_hash != 0 };
     let elsewhere = |row, routed: &Tuple| leaves_by_another(snapshot, row, routed, by);
     if !state.table.replace_masqueraded_of(reference, &meta.tuple, elsewhere) {
         return;
@@ -88,6 +99,14 @@ pub(crate) fn open_anew_if_elsewhere<F: Frame>(
 /// Whether packets that are routed by a tuple leave by an interface other than that of `row`.
 fn leaves_by_another(snapshot: &Snapshot, row: RowId, routed: &Tuple, by: RoutedBy) -> bool {
     let dst = routed.dst.0;
+    if by.by_inner {
+        // It goes by several interfaces at once; it ends when that of its address is none of them.
+        let own = snapshot.interface_index(row);
+        return match routed.dst.as_v4() {
+            Some(_) => !snapshot.leaves_by(&by.query(routed), own),
+            None => !snapshot.ipv6_leaves_by(&by.query(routed), own),
+        };
+    }
     let egress = match routed.dst.as_v4() {
         Some(v4) if is_group(v4) => None,
         Some(v4) => egress(
@@ -111,18 +130,13 @@ fn leaves_by_another(snapshot: &Snapshot, row: RowId, routed: &Tuple, by: Routed
 fn egress<A: Address>(
     tables: Option<FamilyTables<'_, A>>,
     routed: &Tuple,
-    RoutedBy { interface, mark }: RoutedBy,
+    by: RoutedBy,
     main: impl FnOnce() -> RouteLookup<A>,
     flow: impl Fn() -> u64,
 ) -> Option<InterfaceIndex> {
     let lookup = match tables {
         None => main(),
-        Some(tables) => {
-            let [source, destination] =
-                [routed.src, routed.dst].map(|address| A::of(address.into()).unwrap_or_default());
-            let query = RoutingQuery { zone: routed.zone, source, destination, mark, interface };
-            tables.decide(&query, flow).lookup
-        }
+        Some(tables) => tables.decide(&by.query(routed), flow).lookup,
     };
     match lookup {
         RouteLookup::Connected { interface } | RouteLookup::Via { interface, .. } => Some(interface),

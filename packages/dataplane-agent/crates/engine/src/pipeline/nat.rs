@@ -98,6 +98,8 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
             && status.confirmed()
             && meta.direction == Direction::Original
             && has_out_interface(meta)
+            // What it encapsulates goes by several interfaces at once; `track` looks whether its own is among them.
+            && !meta.is(flag::ROUTED_BY_INNER)
         {
             let out = snapshot.interface(meta.out_interface).map_or(0, |out| out.row);
             if state.table.end_masqueraded_by_other(reference, out) {

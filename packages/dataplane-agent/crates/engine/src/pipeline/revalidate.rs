@@ -22,6 +22,10 @@ use crate::snapshot::Snapshot;
 pub(crate) fn revalidate<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> bool {
     let Some(&cached) = state.table.installed(meta.entry) else { return false };
     let Some(&action) = state.actions.get(cached.action) else { return false };
+    if meta.inner_hash != 0 {
+        // Its action holds for all that the connection encapsulates, as long as there is one next hop.
+        return false;
+    }
     let change_counters = &state.shared.change_counters;
     let stamp = cached.stamp;
     let lists = state.table.memberships(meta.entry);

@@ -1,16 +1,47 @@
 //! What the routing of both families has in common: the lookup by routing rules, marks and tables, and why a packet is
 //! refused.
 
+use std::cell::Cell;
+
 use crate::ids::{InterfaceIndex, NO_INTERFACE};
 use crate::ip::fib::{Address, Discard};
 use crate::ip::routing_policy::{Decision, RoutingQuery, RuleRefusal};
+use crate::packet::tuple::Tuple;
 use crate::packet::verdict::DropReason;
-use crate::packet::{Meta, Origin};
+use crate::packet::{Meta, Origin, flag};
 use crate::pipeline::icmp::IcmpError;
 use crate::snapshot::{FamilyTables, Snapshot};
 
 /// Why a packet is not routed, and the error that its sender gets.
 pub(crate) type Refusal = (DropReason, Option<IcmpError>);
+
+/// Hash of the flow of a packet, which chooses between several next hops.
+pub(crate) struct FlowOf<'a> {
+    snapshot: &'a Snapshot,
+    tuple: Tuple,
+    inner_hash: u32,
+    chosen: Cell<bool>,
+}
+
+impl<'a> FlowOf<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot, meta: &Meta) -> Self {
+        Self { snapshot, tuple: meta.tuple, inner_hash: meta.inner_hash, chosen: Cell::new(false) }
+    }
+
+    /// The hash. It is asked for only where there are several next hops.
+    pub(crate) fn hash(&self) -> u64 {
+        self.chosen.set(true);
+        u64::from(self.snapshot.flow_hash_of(&self.tuple, self.inner_hash))
+    }
+
+    /// Marks a packet whose next hop was chosen by the packet that it encapsulates: another packet of the same connection
+    /// may get another one.
+    pub(crate) fn note(&self, meta: &mut Meta) {
+        if self.inner_hash != 0 && self.chosen.get() {
+            meta.flags |= flag::ROUTED_BY_INNER;
+        }
+    }
+}
 
 /// Looks up a packet, and notes the table that has its route.
 #[inline(never)]

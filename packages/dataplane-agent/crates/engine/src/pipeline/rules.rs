@@ -74,7 +74,8 @@ pub(crate) fn evaluate_filter<F>(
 /// of the router.
 fn mark_fasttrack<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) {
     let is_markable = matches!(meta.tuple.protocol, ipv4::TCP | ipv4::UDP) && !meta.is(flag::ROUTER_REPLY);
-    if let Some(reference) = meta.conn.filter(|_| is_markable && snapshot.settings.allow_fast_path) {
+    let is_on = snapshot.allows_fast_path(meta.family());
+    if let Some(reference) = meta.conn.filter(|_| is_markable && is_on) {
         state.table.set_fasttrack(reference);
     }
 }
@@ -84,7 +85,7 @@ fn mark_fasttrack<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Met
 pub(crate) fn may_bypass<F>(snapshot: &Snapshot, state: &WorkerState<F>, meta: &Meta) -> bool {
     const SLOW: u32 = flag::SLOW | flag::FRAGMENT | flag::ICMP_ERROR | flag::ROUTER_REPLY;
     let marked = |hot: &HotState| hot.status.fasttrack();
-    snapshot.fasttrack_bypasses()
+    snapshot.fasttrack_bypasses(meta.family())
         && !meta.is(SLOW)
         && !meta.closes()
         && meta.conn.and_then(|reference| state.table.hot(reference)).is_some_and(marked)

@@ -100,6 +100,10 @@ pub struct WorkerState<F> {
     pub(crate) flow_cache_forwarded: Count,
     /// Packets that the flow cache forwarded of fasttracked connections.
     pub(crate) fasttrack: Count,
+    /// Part of `flow_cache_forwarded` that was of IPv6.
+    pub(crate) ipv6_forwarded: Count,
+    /// Part of `fasttrack` that was of IPv6.
+    pub(crate) ipv6_fasttrack: Count,
     /// Packets that the kernel forwarded by itself (flow offload).
     pub(crate) offloaded: Count,
     /// Packets that the flow cache forwarded, by the link they arrived on.
@@ -140,6 +144,14 @@ impl<F> WorkerState<F> {
             count.packets += packets;
             count.bytes += bytes + packets * u64::from(meta.l3);
         }
+    }
+
+    /// Counts packets of IPv6 beside [`Self::count_fast`], so that packets of IPv4 need not be asked for their family.
+    #[inline]
+    pub(crate) fn count_fast_ipv6(&mut self, fasttracked: bool, packets: u64, bytes: u64) {
+        let counter = if fasttracked { &mut self.ipv6_fasttrack } else { &mut self.ipv6_forwarded };
+        counter.packets += packets;
+        counter.bytes += bytes;
     }
 
     /// Counts a packet that takes the slow path, and sets its slow reason.

@@ -24,8 +24,7 @@ use crate::snapshot::{Interface, Snapshot};
 // Not inlined, so that it has all registers to itself.
 #[inline(never)]
 pub(crate) fn run<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, batch: &mut Batch<F>) -> u64 {
-    let cache = snapshot.settings.allow_fast_path;
-    let plain = Plain { ipv4: snapshot.is_plain() && cache, ipv6: snapshot.is_plain_ipv6() && cache };
+    let plain = Plain { ipv4: snapshot.is_plain(), ipv6: snapshot.is_plain_ipv6() };
     let mut entered = 0;
     let mut first = batch.first;
     while first < batch.end {
@@ -126,7 +125,7 @@ fn forward<F: Frame>(
         }
         return ipv6_stateless::forward(snapshot, state, packet, ipv6_route);
     };
-    let (out, next_hop, port) = plain_route(snapshot, src, dst, &meta.tuple)?;
+    let (out, next_hop, port) = plain_route(snapshot, src, dst, (&meta.tuple, &meta.inner_hash))?;
     if port == meta.in_port && redirect::is_due(snapshot, state, meta, out, next_hop) {
         return Err(SlowReason::Redirect);
     }
@@ -138,6 +137,8 @@ fn forward<F: Frame>(
 struct Ipv4Headers;
 
 impl Headers for Ipv4Headers {
+    const IPV6: bool = false;
+
     #[inline(always)]
     fn write(head: &mut [u8], l3: usize, link: ([u8; 6], [u8; 6])) {
         if let Some(l3) = head.get_mut(l3..) {
@@ -158,7 +159,7 @@ fn slow_by_headers(snapshot: &Snapshot, meta: &Meta) -> SlowReason {
 #[cold]
 fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
     let rules = snapshot.rules_for(&packet.meta);
-    if !snapshot.settings.allow_fast_path {
+    if !snapshot.allows_fast_path(packet.meta.family()) {
         SlowReason::FastPathOff
     } else if let Some(reason) = packet.meta.slow_by_itself() {
         reason
@@ -173,11 +174,14 @@ fn not_plain<F>(snapshot: &Snapshot, packet: &Packet<F>) -> SlowReason {
 fn not_routable(snapshot: &Snapshot, meta: &Meta) -> Option<SlowReason> {
     match (meta.tuple.src.as_v4(), meta.tuple.dst.as_v4()) {
         (Some(src), Some(dst)) if snapshot.settings.ip_forward => {
-            plain_route(snapshot, src, dst, &meta.tuple).err()
+            plain_route(snapshot, src, dst, (&meta.tuple, &meta.inner_hash)).err()
         }
         _ => Some(SlowReason::NotRoutable),
     }
 }
+
+/// What a flow is known by: its tuple, and [`Meta::inner_hash`], which is read only where there are several next hops.
+type Flow<'a> = (&'a Tuple, &'a u32);
 
 /// Interface, next hop and port of packets that are forwarded by their route alone, or why they are not.
 #[inline(always)]
@@ -185,12 +189,12 @@ fn plain_route<'a>(
     snapshot: &'a Snapshot,
     src: u32,
     dst: u32,
-    tuple: &Tuple,
+    flow: Flow<'_>,
 ) -> Result<(&'a Interface, u32, PortId), SlowReason> {
     if is_group(dst) {
         return Err(SlowReason::Broadcast);
     }
-    let (out, next_hop) = route(snapshot, dst, tuple)?;
+    let (out, next_hop) = route(snapshot, dst, flow)?;
     let port = out.port.ok_or(SlowReason::NotRoutable)?;
     if snapshot.fib().is_local_or_broadcast(src) {
         return Err(SlowReason::NotRoutable);
@@ -210,15 +214,20 @@ pub(crate) fn egress<F>(
         return None;
     }
     let tuple = Tuple { src: Addr::v4(src), dst: Addr::v4(dst), ..Tuple::default() };
-    let (out, next_hop) = route(snapshot, dst, &tuple).ok()?;
+    let (out, next_hop) = route(snapshot, dst, (&tuple, &0)).ok()?;
     Some((out.port?, state.adjacencies.get((out.row, next_hop))?))
 }
 
 /// The out-interface for a destination, which is up, and the next hop; or the reason why packets to it are not
 /// forwarded by their route alone.
 #[inline(always)]
-fn route<'a>(snapshot: &'a Snapshot, dst: u32, tuple: &Tuple) -> Result<(&'a Interface, u32), SlowReason> {
-    let (interface, next_hop) = match snapshot.lookup_for(dst, tuple) {
+fn route<'a>(
+    snapshot: &'a Snapshot,
+    dst: u32,
+    (tuple, inner): Flow<'_>,
+) -> Result<(&'a Interface, u32), SlowReason> {
+    let flow = || u64::from(snapshot.flow_hash_of(tuple, *inner));
+    let (interface, next_hop) = match snapshot.fib().lookup_for(dst, flow) {
         Lookup::Connected { interface } => (interface, dst),
         Lookup::Via { interface, gateway } => (interface, gateway),
         Lookup::Local { .. } => return Err(SlowReason::ToRouter),

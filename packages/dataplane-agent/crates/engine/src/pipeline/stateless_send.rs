@@ -16,6 +16,9 @@ pub(crate) trait Headers {
     /// Writes the new headers of a packet: that of IP, which begins at byte `l3`, and that of the link, with its destination
     /// and source.
     fn write(head: &mut [u8], l3: usize, link: ([u8; 6], [u8; 6]));
+
+    /// Whether they are of IPv6.
+    const IPV6: bool;
 }
 
 /// Sends a packet by its route to a next hop. If it cannot be sent, changes nothing and returns the reason for which it
@@ -49,7 +52,11 @@ pub(crate) fn send<H: Headers, F: Frame>(
         let classes = snapshot.queues.path_classes(meta.tuple.src, meta.tuple.dst, &context, utc_ns);
         meta.queue = state.queues.queue_ref(&snapshot.forest, &classes, context, state.now);
     }
-    state.count_fast(meta, false, u64::from(meta.segments), meta.wire_bytes());
+    let (packets, bytes) = (u64::from(meta.segments), meta.wire_bytes());
+    state.count_fast(meta, false, packets, bytes);
+    if H::IPV6 {
+        state.count_fast_ipv6(false, packets, bytes);
+    }
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(port);
     Ok(())

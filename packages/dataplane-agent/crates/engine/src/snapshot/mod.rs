@@ -87,7 +87,8 @@ pub struct Snapshot {
     /// Settings of `/ip/settings`.
     pub(crate) settings: IpSettings,
     tracking: bool,
-    /// There is no connection tracking, no filter or mangle rule and no table but the main table, for IPv4 and IPv6.
+    /// The fast path is on, and there is no connection tracking, no filter or mangle rule and no table but the main table,
+    /// for IPv4 and IPv6.
     by_route_alone: [bool; 2],
     /// The configured mode of connection tracking.
     pub(crate) tracking_mode: TrackingMode,
@@ -127,8 +128,8 @@ pub struct Snapshot {
     rule_rows: Vec<RowId>,
     /// Static neighbours.
     pub(crate) static_neighbors: Vec<StaticNeighbor>,
-    /// A fasttrack rule exists.
-    pub(crate) has_fasttrack: bool,
+    /// A fasttrack rule exists, of IPv4 and IPv6.
+    has_fasttrack: [bool; 2],
     /// The trees of queues.
     pub(crate) forest: Arc<Forest>,
     /// The classification of packets into leaves.
@@ -306,15 +307,16 @@ impl Snapshot {
             Some(basis) => Arc::clone(&basis.snapshot.mark_names),
             None => Arc::new(MarkNames::new(&config.mark_names)),
         };
+        let settings = config.settings.clone();
         let mut snapshot = Snapshot {
             generation,
             workers,
-            settings: config.settings.clone(),
             tracking,
             by_route_alone: [
-                rules.has_no_decisions() && policy.is_none() && !tracking,
-                rules6.has_no_decisions() && policy6.is_none() && !tracking,
+                settings.allow_fast_path && rules.has_no_decisions() && policy.is_none() && !tracking,
+                settings.ipv6.allow_fast_path && rules6.has_no_decisions() && policy6.is_none() && !tracking,
             ],
+            settings,
             tracking_mode: config.tracking.enabled,
             timeouts: Timeouts::new(&config.tracking),
             max_connections: config.tracking.max_entries,
@@ -368,17 +370,16 @@ impl Snapshot {
             .iter()
             .all(|part| self.shares(*part, other))
             && self.tracking == other.tracking
-            && self.has_fasttrack == other.has_fasttrack
             && self.interfaces == other.interfaces
             && self.ports == other.ports
             && self.vlans == other.vlans
             && self.encapsulations == other.encapsulations
-            && before.settings == config.settings
+            && differ_in_fast_path_alone(&before.settings, &config.settings)
             && before.tracking == config.tracking
             && before.neighbors == config.neighbors
     }
 
-    /// Whether the rules of a family are those of another snapshot.
+    /// Whether the rules of a family and its switch of the fast path are those of another snapshot.
     fn decides_in(&self, family: Family, other: &Snapshot) -> bool {
         let (own, others) = (self.rules(family), other.rules(family));
         let policy = match family {
@@ -387,6 +388,7 @@ impl Snapshot {
         };
         // The change counters count changes of list contents, but not of the numbers of lists.
         policy
+            && self.allows_fast_path(family) == other.allows_fast_path(family)
             && [TableKind::Filter, TableKind::Nat, TableKind::Mangle]
                 .iter()
                 .all(|kind| own.shares(*kind, others))
@@ -482,6 +484,13 @@ fn build_routes<A: Address>(
     let main = Table::with_routes(Arc::clone(bases.of(0)), &routes.next().unwrap_or_default())?;
     let (others, _) = Tables::build(&bases, configured, routes, None)?;
     Ok(BuiltRoutes { main: Arc::new(main), others, changed: ChangedTables::default() })
+}
+
+/// Whether settings are the same but for the switches of the fast path.
+fn differ_in_fast_path_alone(one: &IpSettings, other: &IpSettings) -> bool {
+    let mut like = other.clone();
+    (like.allow_fast_path, like.ipv6.allow_fast_path) = (one.allow_fast_path, one.ipv6.allow_fast_path);
+    *one == like
 }
 
 /// Tables of VRFs: rows and zones.

@@ -143,12 +143,12 @@ fn chains(config: &DataplaneConfig, family: Family, kind: TableKind) -> &[Chain]
     }
 }
 
-/// Whether a rule of a family marks connections for FastTrack.
-pub(super) fn fasttracks(config: &DataplaneConfig) -> bool {
-    let chains =
-        config.filter.iter().chain(&config.mangle).chain(&config.ipv6_filter).chain(&config.ipv6_mangle);
-    let mut rules = chains.flat_map(|chain| &chain.rules);
-    rules.any(|rule| rule.action == Action::FasttrackConnection)
+/// Whether a rule marks connections for FastTrack, of IPv4 and IPv6.
+pub(super) fn fasttracks(config: &DataplaneConfig) -> [bool; 2] {
+    [(&config.filter, &config.mangle), (&config.ipv6_filter, &config.ipv6_mangle)].map(|(filter, mangle)| {
+        let mut rules = filter.iter().chain(mangle).flat_map(|chain| &chain.rules);
+        rules.any(|rule| rule.action == Action::FasttrackConnection)
+    })
 }
 
 /// The address lists of both families, and their configured contents.

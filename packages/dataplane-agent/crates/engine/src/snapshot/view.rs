@@ -115,8 +115,25 @@ impl Snapshot {
         self.tracking
     }
 
+    /// Whether packets of a family may be forwarded without the slow path (`allow-fast-path`).
+    #[inline]
+    pub(crate) fn allows_fast_path(&self, family: Family) -> bool {
+        match family {
+            Family::V4 => self.settings.allow_fast_path,
+            Family::V6 => self.settings.ipv6.allow_fast_path,
+        }
+    }
+
+    /// Whether a rule of a family marks connections for FastTrack.
+    pub(crate) fn has_fasttrack(&self, family: Family) -> bool {
+        match family {
+            Family::V4 => self.has_fasttrack[0],
+            Family::V6 => self.has_fasttrack[1],
+        }
+    }
+
     /// Whether forwarding IPv4 needs only a route of the main table: there is no connection tracking, no filter, mangle
-    /// or routing rule and no reverse path check.
+    /// or routing rule and no reverse path check, and the fast path is on.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.has_no_decisions(Family::V4)
@@ -124,7 +141,8 @@ impl Snapshot {
             && self.settings.rp_filter == RpFilter::No
     }
 
-    /// Whether forwarding IPv6 needs only a route: there is no connection tracking and no filter or mangle rule.
+    /// Whether forwarding IPv6 needs only a route: there is no connection tracking and no filter or mangle rule, and the
+    /// fast path is on.
     #[inline]
     pub(crate) fn is_plain_ipv6(&self) -> bool {
         self.has_no_decisions(Family::V6) && self.settings.ipv6.forward
@@ -138,11 +156,11 @@ impl Snapshot {
         }
     }
 
-    /// Whether packets of fasttracked connections skip rules and queues.
+    /// Whether packets of fasttracked connections of a family skip rules and queues.
     #[inline]
-    pub(crate) fn fasttrack_bypasses(&self) -> bool {
+    pub(crate) fn fasttrack_bypasses(&self, family: Family) -> bool {
         self.settings.fasttrack_mode == FasttrackMode::Bypass
-            && self.settings.allow_fast_path
+            && self.allows_fast_path(family)
             && self.tracking
     }
 
@@ -160,7 +178,7 @@ impl Snapshot {
         self.home(zone).lookup(address)
     }
 
-    /// [`Self::lookup`] for a packet that is routed by this tuple.
+    /// [`Self::lookup`] for a packet that is routed by this tuple and encapsulates none.
     #[inline(always)]
     pub(crate) fn lookup_for(&self, address: u32, tuple: &Tuple) -> Lookup {
         self.fib.lookup_for(address, || u64::from(self.flow_hash(tuple)))
@@ -175,6 +193,17 @@ impl Snapshot {
     /// Hash of the flow of an IPv6 packet, for a route with several next hops.
     pub(crate) fn ipv6_flow_hash(&self, tuple: &Tuple) -> u32 {
         flow_hash(self.settings.ipv6.multipath_hash, tuple)
+    }
+
+    /// Hash of the flow of a packet, for a route with several next hops: that of the packet which it encapsulates
+    /// ([`Meta::inner_hash`](crate::packet::Meta::inner_hash)), if there is one.
+    #[inline]
+    pub(crate) fn flow_hash_of(&self, tuple: &Tuple, inner_hash: u32) -> u32 {
+        match (inner_hash, tuple.dst.as_v4()) {
+            (0, Some(_)) => self.flow_hash(tuple),
+            (0, None) => self.ipv6_flow_hash(tuple),
+            (inner, _) => inner,
+        }
     }
 
     /// The IPv6 addresses of interfaces that are up.
@@ -302,6 +331,14 @@ impl Snapshot {
     pub(crate) fn leaves_by(&self, query: &RoutingQuery<u32>, interface: Option<u16>) -> bool {
         match self.policy() {
             None => self.fib.leaves_by(query.destination, interface),
+            Some(tables) => tables.leaves_by(query, interface),
+        }
+    }
+
+    /// [`Self::leaves_by`] for an address of IPv6.
+    pub(crate) fn ipv6_leaves_by(&self, query: &RoutingQuery<u128>, interface: Option<u16>) -> bool {
+        match self.policy6() {
+            None => self.fib6.leaves_by(query.destination, interface),
             Some(tables) => tables.leaves_by(query, interface),
         }
     }

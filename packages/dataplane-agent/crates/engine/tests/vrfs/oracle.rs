@@ -23,10 +23,7 @@ type Seen = (To, String, String, (u16, u16), usize);
 
 impl Watched {
     fn new(cache: bool, workers: u32) -> Self {
-        let config = translated().with(|config| {
-            config.settings.allow_fast_path = cache;
-            config.tracking.enabled = TrackingMode::Yes;
-        });
+        let config = translated().fast_path(cache).with(|config| config.tracking.enabled = TrackingMode::Yes);
         Self { router: router(config, workers), outside: BTreeMap::new() }
     }
 

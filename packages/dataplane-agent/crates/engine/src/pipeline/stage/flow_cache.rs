@@ -14,6 +14,7 @@ use crate::flow::nat::{Ipv6PlainRewrite, Ipv6Rewrite, PlainRewrite, Rewrite};
 use crate::flow::new_addresses::NewAddressTable;
 use crate::ids::NO_ENTRY;
 use crate::ip::neighbor::Adjacency;
+use crate::packet::family::Family;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::header::{lower_hop_limit, lower_ttl, write_ipv6_link, write_link};
 use crate::packet::key::FlowKey;
@@ -112,7 +113,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
     batch: &mut Batch<F>,
     source: &mut S,
 ) -> u64 {
-    let cache = snapshot.settings.allow_fast_path;
+    let cache = Family::ALL.iter().all(|family| snapshot.allows_fast_path(*family));
     let (first, end) = (batch.first, batch.end);
     let mut entered = 0;
     look_up_some(state, batch, first);
@@ -135,7 +136,7 @@ fn forward_tracked<F: Frame, S: FrameSource<F>>(
             true => NO_ENTRY,
             false => state.table.verify(meta.entry, &meta.key, &meta.tuple),
         };
-        let reason = if !cache {
+        let reason = if !cache && !snapshot.allows_fast_path(meta.family()) {
             SlowReason::FastPathOff
         } else if meta.is(flag::SLOW) {
             slow_by_headers(meta)
@@ -300,7 +301,7 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
         new_dscp.is_none() && rewrite_plain(meta, frame.head_mut(), (cached, other), vnet.needs_csum, link);
     meta.flags |= flag::FAST;
     meta.verdict = Verdict::Tx(action.out_port);
-    // One branch for both, as nearly every packet of IPv4 needs neither.
+    // One branch for all of it, as nearly every packet of IPv4 needs nothing.
     if !(counted & written) {
         if !written {
             let new = (&*entry, &state.actions.new_addresses);
@@ -308,6 +309,9 @@ fn apply<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &mut
                 new_dscp.is_none() && rewrite_plain_ipv6(meta, frame.head_mut(), new, vnet.needs_csum, link);
             if !written {
                 rewrite(state, meta, frame.head_mut(), new_dscp, vnet.needs_csum, link);
+            }
+            if meta.is_ipv6() {
+                state.count_fast_ipv6(fasttracked, u64::from(packets), bytes);
             }
         }
         if !counted {
@@ -362,7 +366,7 @@ fn track_out_of_order_or_closing<F: Frame>(
         return Err(slow_by_connection(&packet.meta, status));
     };
     // With `fasttrack-mode=bypass`, as in RouterOS, packets that close a connection are subject to the rules.
-    if snapshot.fasttrack_bypasses() && packet.meta.closes() && status.fasttrack() {
+    if snapshot.fasttrack_bypasses(packet.meta.family()) && packet.meta.closes() && status.fasttrack() {
         return Err(SlowReason::TcpControl);
     }
     let order = if is_intact(packet) {
@@ -518,6 +522,9 @@ fn evaluate_from_resume_point<F: Frame, S: FrameSource<F>>(
     let needs_csum = packet.vnet.needs_csum;
     let fasttracked = state.table.connection_at(entry).is_some_and(|conn| conn.status.fasttrack());
     state.count_fast(&packet.meta, fasttracked, packets, bytes);
+    if packet.meta.is_ipv6() {
+        state.count_fast_ipv6(fasttracked, packets, bytes);
+    }
     if let Some(frame) = &mut packet.frame {
         let link = (mac, port.mac);
         rewrite(state, &packet.meta, frame.head_mut(), action.new_dscp, needs_csum, link);

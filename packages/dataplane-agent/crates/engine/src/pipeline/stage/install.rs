@@ -71,7 +71,7 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
             }
         }
         if snapshot.tracking() {
-            let cached = if snapshot.settings.allow_fast_path {
+            let cached = if snapshot.allows_fast_path(packet.meta.family()) {
                 cache(snapshot, state, &packet.meta)
             } else {
                 Err(SlowReason::FastPathOff)
@@ -125,7 +125,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
     if meta.origin != Origin::Port || meta.hook != Hook::Forward {
         return Err(SlowReason::FromRouter);
     }
-    const NEVER: [(u32, SlowReason); 8] = [
+    const NEVER: [(u32, SlowReason); 9] = [
         (flag::FRAGMENT, SlowReason::Fragment),
         (flag::OPTIONS, SlowReason::IpOptions),
         (flag::ICMP_ERROR | flag::ROUTER_REPLY, SlowReason::IcmpError),
@@ -133,6 +133,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         (flag::EVALUATE_EVERY_PACKET, SlowReason::Rule),
         (flag::BROADCAST, SlowReason::Broadcast),
         (flag::NO_NEIGHBOR, SlowReason::Neighbor),
+        (flag::ROUTED_BY_INNER, SlowReason::InnerFlow),
         // Another worker has evaluated its rules.
         (flag::FLOW_MIGRATING, SlowReason::NewConnection),
     ];
@@ -159,7 +160,7 @@ fn cache<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &Meta) -> Res
         return Err(SlowReason::Stale);
     }
     // The outcome of the rules for a SYN, FIN or RST is not valid for the packets that bypass the rules.
-    if snapshot.fasttrack_bypasses() && hot.status.fasttrack() && !meta.is(flag::BYPASS) {
+    if snapshot.fasttrack_bypasses(meta.family()) && hot.status.fasttrack() && !meta.is(flag::BYPASS) {
         let installed = state.table.installed(reference.slot << 1 | meta.direction as u32);
         return installed.map(drop).ok_or(SlowReason::TcpControl);
     }

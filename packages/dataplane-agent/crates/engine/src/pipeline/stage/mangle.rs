@@ -4,6 +4,7 @@
 use crate::firewall::rules::TableKind;
 use crate::flow::paths::ROOT;
 use crate::packet::count::Count;
+use crate::packet::family::Family;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::verdict::Verdict;
@@ -18,7 +19,7 @@ use crate::snapshot::Snapshot;
 
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
-    let bypass = pass.snapshot.fasttrack_bypasses();
+    let bypass = Family::ALL.iter().any(|family| pass.snapshot.fasttrack_bypasses(*family));
     if !pass.snapshot.has_rules(|rules| &rules.mangle) && !bypass {
         return 0;
     }
@@ -63,7 +64,11 @@ fn bypasses<F>(snapshot: &Snapshot, state: &mut WorkerState<F>, meta: &mut Meta)
     let Some(reference) = meta.conn else { return false };
     let (packets, bytes) = (meta.segments, meta.wire_bytes());
     state.table.count_fasttracked(reference, meta.direction, packets, bytes);
-    state.fasttrack.add(Count { packets: packets.into(), bytes });
+    let count = Count { packets: packets.into(), bytes };
+    state.fasttrack.add(count);
+    if meta.is_ipv6() {
+        state.ipv6_fasttrack.add(count);
+    }
     meta.flags |= flag::BYPASS;
     (meta.cacheable_path, meta.resume, meta.validity) = (ROOT, 0, 0);
     (meta.lists, meta.mark) = ([MembershipSlot::NONE; 2], 0);

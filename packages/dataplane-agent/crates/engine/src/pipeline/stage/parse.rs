@@ -2,8 +2,10 @@
 
 mod ipv6;
 
+use tollway_config::dataplane::MultipathHash;
 use tollway_wire::{checksum, ethernet, field, icmp, ipv4, udp};
 
+use crate::ip::multipath::inner_flow_hash;
 use crate::packet::count::Count;
 use crate::packet::frame::{Frame, FrameSource};
 use crate::packet::key::FlowKey;
@@ -303,6 +305,9 @@ fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Result<(), Dr
     if offset == 0 {
         let l4 = head.get(start + header..head.len().min(start + total)).unwrap_or_default();
         parse_transport(meta, l4, total - header)?;
+        if snapshot.settings.multipath_hash == MultipathHash::L3Inner {
+            note_inner_flow(meta, l4);
+        }
     } else {
         meta.flags |= flag::LATER_FRAGMENT;
     }
@@ -382,6 +387,14 @@ fn parse_transport(meta: &mut Meta, l4: &[u8], len: usize) -> Result<(), DropRea
     }
     meta.flags |= flag::L4_HEADER;
     Ok(())
+}
+
+/// Notes the flow of the packet that a packet from a port encapsulates; `l4` is what is behind its own header. The fragments
+/// of a packet go the same way.
+fn note_inner_flow(meta: &mut Meta, l4: &[u8]) {
+    if meta.origin == Origin::Port && !meta.is(flag::FRAGMENT) {
+        meta.inner_hash = inner_flow_hash(meta.tuple.protocol, l4);
+    }
 }
 
 /// Addresses that no packet on a wire can have (RFC 1122 §3.2.1.3, RFC 1812 §5.3.7).

@@ -154,7 +154,7 @@ fn track<F: Frame>(snapshot: &Snapshot, state: &mut WorkerState<F>, packet: &Pac
     }
     let flow = Flow { tuple: &meta.tuple, key: &meta.key, hash: meta.hash, entry: meta.entry };
     if meta.entry != NO_ENTRY && transport.may_open_anew() {
-        end_if_elsewhere(snapshot, state, &flow, meta.in_interface);
+        end_if_elsewhere(snapshot, state, &flow, meta);
     }
     Some(state.table.track_flow(&flow, &transport, state.now, &snapshot.timeouts))
 }

@@ -155,7 +155,7 @@ impl ConnectionTable {
         hot.status.set_fasttrack();
         hot.invalidate();
         self.slow_part.set(reference.slot, totals);
-        self.counters.fasttracked += 1;
+        self.note_fasttracked(reference.slot);
         true
     }
 }

@@ -108,7 +108,9 @@ impl ConnectionTable {
         if let Some(record) = self.records.get_mut(slot as usize) {
             (record.mark, record.masquerade) = (from.mark, from.nat.masquerade);
         }
-        self.counters.fasttracked += u64::from(status.fasttrack());
+        if status.fasttrack() {
+            self.note_fasttracked(slot);
+        }
         self.relist(slot);
         let directions = [Direction::Original, Direction::Reply].into_iter().filter(|_| cached);
         for (direction, (known, validity)) in

@@ -241,7 +241,8 @@ impl ConnectionTable {
         let status = std::mem::take(&mut hot.status);
         let [v4_list, v6_list] = &mut self.free;
         let original = self.entries.get(Self::index(slot, Direction::Original));
-        let (family, list) = match original.is_some_and(|entry| entry.key().is_v6()) {
+        let is_v6 = original.is_some_and(|entry| entry.key().is_v6());
+        let (family, list) = match is_v6 {
             false => (&mut self.counters.ip4, v4_list),
             true => (&mut self.counters.ip6, v6_list),
         };
@@ -257,5 +258,6 @@ impl ConnectionTable {
         }
         self.live -= 1;
         self.counters.fasttracked -= u64::from(status.fasttrack());
+        self.counters.fasttracked_ip6 -= u64::from(status.fasttrack() & is_v6);
     }
 }

@@ -52,6 +52,8 @@ pub struct Counters {
     pub ip6: u64,
     /// Number of fasttracked connections at present.
     pub fasttracked: u64,
+    /// Number of those of IPv6.
+    pub fasttracked_ip6: u64,
     /// Number of connections evicted for newer ones since the start.
     pub evicted: u64,
 }
@@ -175,6 +177,13 @@ impl ConnectionTable {
     /// Counters of the table.
     pub fn counts(&self) -> Counters {
         self.counters
+    }
+
+    /// Counts the connection of a slot, which has got the mark, as fasttracked.
+    fn note_fasttracked(&mut self, slot: u32) {
+        let original = self.entries.get(Self::index(slot, Direction::Original));
+        self.counters.fasttracked += 1;
+        self.counters.fasttracked_ip6 += u64::from(original.is_some_and(|entry| entry.key().is_v6()));
     }
 
     /// Changes the maximum number of connections. A lower one removes no connection; it applies to new ones. A higher

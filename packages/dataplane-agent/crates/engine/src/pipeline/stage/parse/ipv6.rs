@@ -1,9 +1,10 @@
 //! Parses IPv6 packets: the fixed header, the extension headers, and the front of the transport header.
 
+use tollway_config::dataplane::MultipathHash;
 use tollway_wire::extension::{Refusal, walk};
 use tollway_wire::{ethernet, field, icmpv6, ipv4, ipv6, tcp, udp};
 
-use super::parse_transport;
+use super::{note_inner_flow, parse_transport};
 use crate::packet::frame::Frame;
 use crate::packet::key::FlowKey;
 use crate::packet::tuple::{Addr, Tuple, icmpv6_kind};
@@ -71,7 +72,12 @@ pub(super) fn parse<F: Frame>(snapshot: &Snapshot, packet: &mut Packet<F>) -> Re
         match walked.protocol {
             ipv4::TCP | ipv4::UDP => parse_transport(meta, l4, payload)?,
             ipv6::ICMPV6 => parse_icmpv6(meta, l4)?,
-            _ => meta.flags |= flag::L4_HEADER,
+            _ => {
+                meta.flags |= flag::L4_HEADER;
+                if snapshot.settings.ipv6.multipath_hash == MultipathHash::L3Inner {
+                    note_inner_flow(meta, l4);
+                }
+            }
         }
     }
     meta.segments = packet.vnet.segments(payload.saturating_sub(usize::from(meta.l4_len)));
