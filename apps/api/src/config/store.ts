@@ -331,7 +331,10 @@ export class ConfigStore {
       this.#watch?.requestCheck();
       return errors.agentFault(error.message);
     }
-    if (error.row === undefined || error.row === 0) return errors.failure(error.message);
+    if (error.row === undefined || error.row === 0) {
+      // What it says of no row in particular may begin with the property of which there is too much.
+      return errors.failure(error.message, /^([a-z][a-z-]*): /.exec(error.message)?.[1]);
+    }
     const menu = [...this.#snapshot].find(([, rows]) => rows.some((row) => row.id === error.row))?.[0];
     return errors.refusedRow(error.row, `${menu ?? 'new item'} ${rowIdText(error.row)}: ${error.message}`);
   }

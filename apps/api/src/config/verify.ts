@@ -5,6 +5,7 @@ import { nameOf, RowsByKey } from '../snapshot/rows-by-key.js';
 import { type ConfigSnapshot, type Row, rowsOf } from '../snapshot/snapshot.js';
 import { storagesOf, storedRowsOf } from '../snapshot/storage.js';
 import { derivedOf } from './derived.js';
+import { checkLimit } from './limits.js';
 import type { ChecksByMenu } from './menu-checks.js';
 import { checkName } from './names.js';
 import { type FieldError, fieldError, OtherRows, type ProposedRow } from './proposed-row.js';
@@ -125,7 +126,7 @@ function verify(
     const proposed: ProposedRow = { menu, values, given, before: row?.values, others, snapshot };
     if (conditions) errors.push(...checkConditions(proposed));
     errors.push(...checkReferences(proposed, rows));
-    const wrongName = checkName(proposed, row?.id);
+    const wrongName = checkName(proposed, row?.id) ?? checkLimit(proposed);
     if (wrongName !== undefined) errors.push(wrongName);
     errors.push(...checkMenus(checks, proposed, storage));
   }

@@ -2,11 +2,13 @@ import { type Menu, propOf } from '@tollway/schema';
 import { AgentGone } from '../agent/messages.js';
 import { type Arguments, withoutItem } from '../config/content.js';
 import { type ItemChange, type RowPosition, rowPosition } from '../config/editor.js';
-import { isDynamicId, namedItems, noSuchItem } from '../config/items.js';
+import { isDynamicId, namedItems, nameProp, noSuchItem } from '../config/items.js';
 import { type ApiError, errors } from '../errors.js';
 import { TimeSlicer } from '../scheduling/time-slicer.js';
 import type { Call, CommandCall, DynamicRows, MenuCommands, Services } from '../services.js';
+import { builtinNames } from '../snapshot/builtin.js';
 import { rowIdText } from '../snapshot/snapshot.js';
+import { storedRowsOf } from '../snapshot/storage.js';
 import { authorOf } from './author.js';
 import { indexOfItem } from './listing.js';
 
@@ -175,7 +177,14 @@ async function refuseBesideDynamic(services: Services, menu: Menu, { by, item, b
   await refuseDynamic(services, menu, [item], noSuchItem, why);
 }
 
-/** Refuses changes of dynamic items. */
+/** Names of the items of a menu that the system did not make; undefined where it makes none with a name. */
+function namesOfStored({ store }: Services, menu: Menu): ReadonlySet<string> | undefined {
+  if (menu.source !== 'union' || nameProp(menu) === undefined) return undefined;
+  const names = storedRowsOf(store.snapshot, menu.path).map(({ values }) => values.name ?? '');
+  return new Set([...names, ...builtinNames(menu.path)]);
+}
+
+/** Refuses changes of dynamic items, which `.id`s or names denote. */
 async function refuseDynamic(
   services: Services,
   menu: Menu,
@@ -184,8 +193,15 @@ async function refuseDynamic(
   text?: string,
 ): Promise<void> {
   const slicer = new TimeSlicer();
+  const stored = namesOfStored(services, menu);
   for (const [index, item] of items.entries()) {
     if (slicer.overAt(index)) await slicer.pause();
+    if (stored !== undefined && !item.startsWith('*')) {
+      if (stored.has(item)) continue;
+      const rows = await services.views.get(menu.path)?.();
+      if (rows === undefined || indexOfItem(menu, rows, item) === undefined) continue;
+      throw errors.failure(text ?? `the dynamic item ${item} can not be changed`);
+    }
     if (!isDynamicId(item)) continue;
     // The first dynamic item decides; later ones need no check.
     const rows = await services.views.get(menu.path)?.();

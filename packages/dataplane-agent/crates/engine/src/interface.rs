@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tollway_config::dataplane::{Interface, RowId};
+use tollway_config::dataplane::{Interface, MAX_INTERFACES, RowId};
 
 use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
@@ -15,13 +15,14 @@ pub struct InterfaceMap {
 }
 
 impl InterfaceMap {
-    /// Numbers the interfaces; a row that occurs twice and more than 4096 interfaces are errors.
+    /// Numbers the interfaces; a row that occurs twice and more than [`MAX_INTERFACES`] are errors.
     pub fn new(interfaces: &[Interface]) -> Result<Self, BuildError> {
         let mut map = Self::default();
         for interface in interfaces {
             let index = map.rows.len() as InterfaceIndex;
-            if map.rows.len() >= 4096 {
-                return Err(BuildError::row(interface.row, "more than 4096 interfaces"));
+            if map.rows.len() >= MAX_INTERFACES {
+                let message = format!("name: at most {MAX_INTERFACES} interfaces are possible");
+                return Err(BuildError::row(interface.row, message));
             }
             if map.by_row.insert(interface.row, index).is_some() {
                 return Err(BuildError::row(interface.row, "the interface row occurs twice"));

@@ -244,7 +244,7 @@ impl<A: Address> Table<A> {
             result.map_err(|FibFull| BuildError {
                 row: None,
                 message:
-                    "the routes have too many different next hops: at most 32,766 are possible, and 1,024 \
+                    "gateway: the routes have too many different next hops: at most 32,766 are possible, and 1,024 \
                           different groups of gateways"
                         .to_owned(),
             })?;
