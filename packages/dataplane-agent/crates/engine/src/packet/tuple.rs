@@ -17,7 +17,9 @@ impl Addr {
     }
     /// The IPv4 address in host order, if it is one.
     pub const fn as_v4(self) -> Option<u32> {
-        if self.0 >> 32 == 0xffff { Some(self.0 as u32) } else { None }
+        // By halves: a shift of both takes more instructions.
+        let (upper, lower) = ((self.0 >> 64) as u64, self.0 as u64);
+        if upper | (lower >> 32 ^ 0xffff) == 0 { Some(lower as u32) } else { None }
     }
     /// Both halves folded to 32 bits; for IPv4 the address itself.
     pub const fn fold(self) -> u32 {

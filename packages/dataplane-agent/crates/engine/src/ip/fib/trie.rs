@@ -26,18 +26,28 @@ pub const MOST: usize = 128;
 pub const BRANCH: usize = 256;
 /// Blocks of 16 bits.
 const ROOT: usize = 1 << 16;
+/// Depth of the references of [`ROOT`], bits.
+pub const ROOT_DEPTH: u8 = 16;
 /// Words of all nodes: 64 MiB of address space, of which the system backs what has been written.
 pub const WORDS: usize = 1 << 24;
 /// Addresses that are looked up together.
 pub const TOGETHER: usize = 64;
+/// Number of walks that advance between the prefetch of a node and its use. With more of them there would be more cache
+/// lines on their way than a processor keeps track of, and it forgets prefetches.
+const AHEAD: usize = 8;
 /// Set in a value of a list that is the index of a reference.
 pub const CHILD: u16 = 1 << 15;
 
 const KIND: u32 = 3 << 30;
 const LIST: u32 = 1 << 30;
 const BRANCHES: u32 = 2 << 30;
+/// Shift in a reference to a list: number of cache lines that it has beside its first, but no more than [`MORE_LINES`].
+const LINES: u32 = WORDS.ilog2();
+const MORE_LINES: usize = 2;
+/// Words of a cache line.
+const LINE: usize = 16;
 
-/// A reference.
+/// A reference: a number, or the first word of a node, with its kind in the uppermost two bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ref(pub u32);
 
@@ -57,9 +67,11 @@ impl Ref {
     pub const fn number(number: u16) -> Self {
         Self(number as u32)
     }
-    /// Leads to a list.
-    pub const fn list(at: usize) -> Self {
-        Self(LIST | at as u32)
+    /// Leads to a list of some words.
+    pub const fn list(at: usize, words: usize) -> Self {
+        let lines = (at % LINE + words - 1) / LINE;
+        let lines = if lines < MORE_LINES { lines } else { MORE_LINES };
+        Self(LIST | (lines as u32) << LINES | at as u32)
     }
     /// Leads to a branch.
     pub const fn branch(at: usize) -> Self {
@@ -68,7 +80,7 @@ impl Ref {
     /// What it leads to.
     #[inline]
     pub const fn node(self) -> Node {
-        let at = (self.0 & !KIND) as usize;
+        let at = self.0 as usize % WORDS;
         match self.0 & KIND {
             0 => Node::Number(self.0 as u16),
             LIST => Node::List(at),
@@ -133,6 +145,14 @@ pub const fn list_end(depth: u8) -> u8 {
     (depth / 16 + 1) * 16
 }
 
+/// The bits of an address that end after `end` bits, at the lower end of a word: 64, or as many as there are in the half.
+#[inline]
+const fn bits_before(address: u128, end: u8) -> u64 {
+    // A shift of both halves takes several instructions more.
+    let half = if end <= 64 { address >> 64 } else { address } as u64;
+    half >> ((128 - end as u32) % 64)
+}
+
 /// Words of a list before its references: the numbers of runs, keys and values.
 pub const fn list_head(runs: usize) -> usize {
     1 + 2 * runs.div_ceil(2)
@@ -192,30 +212,31 @@ impl Trie {
         step.number()
     }
 
-    /// The numbers of some addresses, at most [`TOGETHER`]. All walks advance by a node in turns, so that the memory of
-    /// one is read while the others advance.
+    /// The numbers of some addresses, at most [`TOGETHER`]. While the memory of one is read, others advance, each by a node.
+    /// Most end within three nodes, a branch and two lists; the others are [finished](Self::finish) apart.
     pub fn numbers(&self, addresses: &[u128], numbers: &mut [u16; TOGETHER]) {
         let version = self.version.load(Ordering::Acquire);
-        let mut walks = [(Step::default(), 0_u8); TOGETHER];
-        let mut active = addresses.len().min(TOGETHER);
-        for (place, (walk, address)) in (0..).zip(walks.iter_mut().zip(addresses)) {
-            *walk = (self.root_of(*address), place);
-            self.prefetch(walk.0, *address);
-        }
-        while active != 0 {
-            let mut kept = 0;
-            for index in 0..active {
-                let (step, place) = walks[index % TOGETHER];
-                let at = usize::from(place) % TOGETHER;
-                let address = addresses.get(at).copied().unwrap_or(0);
-                let step = if step.depth < DONE { self.next(step, address) } else { step };
-                self.prefetch(step, address);
-                // Stored in any case, which is cheaper than a branch that is hard to predict.
-                numbers[at] = step.number();
-                walks[kept % TOGETHER] = (step, place);
-                kept += usize::from(step.depth < DONE);
+        let addresses = addresses.get(..TOGETHER).unwrap_or(addresses);
+        let mut steps = [Step::default(); TOGETHER];
+        let mut unfinished = 0_u64;
+        for turn in 0..addresses.len() + 3 * AHEAD {
+            if let (Some(step), Some(address)) = (steps.get_mut(turn), addresses.get(turn)) {
+                *step = self.root_of(*address);
+                self.prefetch(*step, *address);
             }
-            active = kept;
+            // Each in code of its own, so that the processor predicts that the first is a branch, and the others are lists.
+            self.advance(&mut steps, addresses, turn.wrapping_sub(AHEAD));
+            self.advance(&mut steps, addresses, turn.wrapping_sub(2 * AHEAD));
+            let last = turn.wrapping_sub(3 * AHEAD);
+            if self.advance(&mut steps, addresses, last) {
+                unfinished |= 1 << (last % TOGETHER);
+            }
+        }
+        if unfinished != 0 {
+            self.finish(&mut steps, addresses, unfinished);
+        }
+        for (number, step) in numbers.iter_mut().zip(&steps) {
+            *number = step.number();
         }
         fence(Ordering::Acquire);
         if self.version.load(Ordering::Relaxed) != version {
@@ -225,39 +246,65 @@ impl Trie {
         }
     }
 
+    /// Advances a walk by a node. Returns whether it goes on.
+    #[inline(always)]
+    fn advance(&self, steps: &mut [Step; TOGETHER], addresses: &[u128], place: usize) -> bool {
+        let (Some(step), Some(address)) = (steps.get_mut(place), addresses.get(place)) else { return false };
+        if step.depth >= DONE {
+            return false;
+        }
+        *step = self.next(*step, *address);
+        self.prefetch(*step, *address);
+        step.depth < DONE
+    }
+
+    /// Advances the walks whose bits are set in `unfinished` to their ends, in turns.
+    #[inline(never)]
+    fn finish(&self, steps: &mut [Step; TOGETHER], addresses: &[u128], mut unfinished: u64) {
+        while unfinished != 0 {
+            for place in 0..TOGETHER {
+                if unfinished >> place & 1 != 0 && !self.advance(steps, addresses, place) {
+                    unfinished &= !(1 << place);
+                }
+            }
+        }
+    }
+
     /// The first reference of an address.
     #[inline]
     fn root_of(&self, address: u128) -> Step {
-        Step::to(Ref(self.root[(address >> 112) as usize].load(Ordering::Acquire)), 16)
+        Step::to(Ref(self.root[(address >> 112) as usize].load(Ordering::Acquire)), ROOT_DEPTH)
     }
 
     /// Prefetches what [`Self::next`] reads for a step.
     #[inline]
-    fn prefetch(&self, step: Step, address: u128) {
-        let at = match step.reference.node() {
-            Node::Number(_) => return,
-            Node::Branch(branch) => branch + usize::from((address >> (120 - step.depth % 128)) as u8),
+    fn prefetch(&self, Step { reference, depth }: Step, address: u128) {
+        let fetch = |at: usize| tollway_prefetch::fetch(&self.words[at % WORDS]);
+        match reference.node() {
+            Node::Number(_) => {}
+            Node::Branch(branch) => fetch(branch + usize::from(bits_before(address, depth + 8) as u8)),
             Node::List(list) => {
-                // Most lists are longer than a cache line and shorter than two.
-                tollway_prefetch::fetch(&self.words[(list + 16) % WORDS]);
-                list
+                let lines = (reference.0 >> LINES) as usize % (MORE_LINES + 2);
+                fetch(list);
+                // The same line once more costs less than a branch.
+                fetch(list + LINE * lines.min(1));
+                fetch(list + LINE * lines);
             }
-        };
-        tollway_prefetch::fetch(&self.words[at % WORDS]);
+        }
     }
 
     /// Follows the reference of a step, which leads to a node.
-    #[inline]
+    #[inline(always)]
     fn next(&self, Step { reference, depth }: Step, address: u128) -> Step {
         match reference.node() {
             Node::Number(number) => Step::end(number),
             Node::Branch(branch) => {
-                let byte = (address >> (120 - depth)) as u8;
+                let byte = bits_before(address, depth + 8) as u8;
                 Step::to(Ref(self.word(branch + usize::from(byte), Ordering::Acquire)), depth + 8)
             }
             Node::List(list) => {
                 let end = list_end(depth);
-                let key = (address >> (128 - end)) as u16 & (u16::MAX >> (16 - (end - depth)));
+                let key = bits_before(address, end) as u16 & (u16::MAX >> (16 - (end - depth)));
                 let (_, value) = self.find(list, key);
                 if value & CHILD == 0 {
                     return Step::end(value);
@@ -277,16 +324,19 @@ impl Trie {
     /// The run that holds a key: its place and its value.
     #[inline]
     pub fn find(&self, list: usize, key: u16) -> (usize, u16) {
-        let runs = self.runs(list);
-        let (mut first, mut size) = (0, runs.min(MOST));
+        let runs = self.runs(list).min(MOST);
+        let words = runs.div_ceil(2);
+        let (mut first, mut size) = (0, words);
         while size > 1 {
             let half = size / 2;
             // Not a branch: it would be mispredicted every other time.
-            let after = self.half(list + 1, first + half) <= key;
+            let after = self.word(list + 1 + first + half, Ordering::Relaxed) as u16 <= key;
             first = select_unpredictable(after, first + half, first);
             size -= half;
         }
-        (first, self.half(list + 1 + runs.div_ceil(2), first))
+        let upper = (self.word(list + 1 + first, Ordering::Relaxed) >> 16) as u16;
+        let run = 2 * first + usize::from((upper <= key) & (2 * first + 1 < runs));
+        (run, self.half(list + 1 + words, run))
     }
 
     /// Reads a reference. Only for the writer.

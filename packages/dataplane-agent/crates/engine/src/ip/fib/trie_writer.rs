@@ -2,10 +2,8 @@
 
 use super::address::{Prefix, PrefixTable, mask};
 use super::prefix_set::PrefixSet;
-use super::trie::{BRANCH, CHILD, MOST, Node, Ref, Slot, Trie, WORDS, list_end, list_head};
+use super::trie::{BRANCH, CHILD, MOST, Node, ROOT_DEPTH, Ref, Slot, Trie, WORDS, list_end, list_head};
 
-/// Depth of the blocks for which there is always a reference, bits.
-const ROOT_DEPTH: u8 = 16;
 /// Largest node, words.
 const LARGEST: usize = list_head(MOST) + MOST;
 /// Words that a change of one prefix may need.
@@ -181,7 +179,7 @@ impl TrieWriter {
             cells.write(list + 1 + pair, keys);
             cells.write(list + 1 + half + pair, values);
         }
-        Ref::list(list)
+        Ref::list(list, head + children)
     }
 
     fn build_branch(&mut self, cells: &Trie, depth: u8, base: u16, prefixes: &[(Prefix<u128>, u16)]) -> Ref {
