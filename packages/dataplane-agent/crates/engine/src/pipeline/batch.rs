@@ -254,17 +254,7 @@ impl<F: Frame> Iterator for Drain<'_, F> {
             let meta = &packet.meta;
             let outcome = match meta.verdict {
                 Verdict::Tx(link) if link < self.encapsulations.ports() => Outcome::Tx { port: link, link },
-                Verdict::Tx(link) => {
-                    // The frame is taken first: its fields would be read as one word just after one of them was written,
-                    // which stalls.
-                    let Some(mut frame) = packet.frame.take() else { continue };
-                    let Some(port) = encapsulate(self.encapsulations, &mut frame, &mut packet.vnet, link)
-                    else {
-                        *self.without_headroom += u64::from(packet.meta.segments);
-                        continue;
-                    };
-                    return Some(Done::of(packet, frame, Outcome::Tx { port, link }));
-                }
+                Verdict::Tx(link) => return self.encapsulated(link),
                 Verdict::Local(interface) => Outcome::Local { interface },
                 Verdict::Handover(worker) => {
                     let purpose = purpose(meta, self.queue_handovers_out, self.flow_handovers_out);
@@ -280,6 +270,24 @@ impl<F: Frame> Iterator for Drain<'_, F> {
             let Some(frame) = packet.frame.take() else { continue };
             return Some(Done::of(packet, frame, outcome));
         }
+    }
+}
+
+impl<F: Frame> Drain<'_, F> {
+    /// The packet that has just been passed, with the tags of its link; the next one if its frame has no room for them. Not
+    /// inlined, so that packets of ports do without its registers.
+    #[inline(never)]
+    fn encapsulated(&mut self, link: LinkId) -> Option<Done<F>> {
+        let packet = self.packets.get_mut(self.next.wrapping_sub(1))?;
+        // The frame is taken first: its fields would be read as one word just after one of them was written, which stalls.
+        if let Some(mut frame) = packet.frame.take() {
+            if let Some(port) = encapsulate(self.encapsulations, &mut frame, &mut packet.vnet, link) {
+                return Some(Done::of(packet, frame, Outcome::Tx { port, link }));
+            }
+            *self.without_headroom += u64::from(packet.meta.segments);
+        }
+        // No deeper than a batch is long.
+        self.next()
     }
 }
 

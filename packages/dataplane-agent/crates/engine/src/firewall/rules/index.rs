@@ -85,7 +85,7 @@ impl Index {
         self.rules.is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     fn visit(&self, mut node: IndexNode, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         while node.len == SPLIT {
             let Some(split) = self.splits.get(node.at as usize) else { return };
@@ -102,12 +102,13 @@ impl Index {
     }
 
     #[cold]
+    #[inline(never)]
     fn visit_below(&self, node: IndexNode, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         self.visit(node, key, from, found);
     }
 
     /// Adds a list, if it has a candidate.
-    #[inline]
+    #[inline(always)]
     fn take(&self, node: IndexNode, key: &Fields, from: u32, found: &mut Candidates<'_>) {
         let end = node.at + node.len;
         let mut at = node.at;

@@ -102,29 +102,23 @@ fn transmit<F: Frame>(
         return StageOutcome::Drop(reason);
     }
     let meta = &mut packet.meta;
-    let is_ipv6 = meta.is_ipv6();
     let Some(frame) = &mut packet.frame else { return StageOutcome::Next };
     let head = frame.head_mut();
-    if meta.hook == Hook::Forward
-        && let Some(l3) = head.get_mut(usize::from(meta.l3)..)
-    {
-        if is_ipv6 {
-            lower_hop_limit(l3);
-        } else {
-            lower_ttl(l3);
-        }
-        if meta.is(flag::OPTIONS)
-            && !is_ipv6
-            && let Some(address) = out.address_for(meta.next_hop)
-        {
-            let entry = OptionEntry::at(address, state.utc_ns());
-            let zone = meta.tuple.zone;
-            options::fill(l3, entry, |own| snapshot.is_local(zone, own));
-        }
-    }
-    if is_ipv6 {
-        write_ipv6_link(head, mac, out.mac);
+    if meta.is_ipv6() {
+        write_ipv6_headers(head, meta, mac, out);
     } else {
+        if meta.hook == Hook::Forward
+            && let Some(l3) = head.get_mut(usize::from(meta.l3)..)
+        {
+            lower_ttl(l3);
+            if meta.is(flag::OPTIONS)
+                && let Some(address) = out.address_for(meta.next_hop)
+            {
+                let entry = OptionEntry::at(address, state.utc_ns());
+                let zone = meta.tuple.zone;
+                options::fill(l3, entry, |own| snapshot.is_local(zone, own));
+            }
+        }
         write_link(head, mac, out.mac);
     }
     if !too_long {
@@ -139,6 +133,17 @@ fn transmit<F: Frame>(
         return StageOutcome::Fragment(port);
     }
     StageOutcome::Next
+}
+
+/// Writes the headers of a packet of IPv6.
+#[inline(never)]
+fn write_ipv6_headers(head: &mut [u8], meta: &Meta, mac: [u8; 6], out: &Interface) {
+    if meta.hook == Hook::Forward
+        && let Some(l3) = head.get_mut(usize::from(meta.l3)..)
+    {
+        lower_hop_limit(l3);
+    }
+    write_ipv6_link(head, mac, out.mac);
 }
 
 enum Wait {

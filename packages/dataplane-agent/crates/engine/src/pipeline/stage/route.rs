@@ -18,9 +18,16 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         if packet.meta.verdict != Verdict::Continue {
             return StageOutcome::Skip;
         }
-        let decided = match packet.meta.is_ipv6() {
-            true => ipv6_route::decide(snapshot, &state.shared, &mut packet.meta),
-            false => decide_ipv4(snapshot, state, packet),
+        let meta = &mut packet.meta;
+        let decided = if meta.is_ipv6() {
+            ipv6_route::decide(snapshot, &state.shared, meta)
+        } else {
+            let decided = ipv4_route::decide(snapshot, meta);
+            if meta.is(flag::OPTIONS) || snapshot.settings.accept_redirects {
+                decided.and_then(|()| follow_options_and_redirects(snapshot, state, packet))
+            } else {
+                decided
+            }
         };
         match decided {
             Ok(()) => StageOutcome::Next,
@@ -31,7 +38,6 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
 }
 
 /// Refuses malformed options, and strict source routes to another network or by another router.
-#[inline]
 fn check_options<F: Frame>(packet: &Packet<F>) -> Result<(), Refusal> {
     let meta = &packet.meta;
     if !meta.is(flag::OPTIONS) || meta.origin != Origin::Port {
@@ -50,13 +56,13 @@ fn check_options<F: Frame>(packet: &Packet<F>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// As [`ipv4_route::decide`], and checks the options; packets of the router itself may have another gateway by a redirect.
-fn decide_ipv4<F: Frame>(
+/// Checks the options of a packet that has been routed; those of the router itself may have another gateway by a redirect.
+#[cold]
+fn follow_options_and_redirects<F: Frame>(
     snapshot: &Snapshot,
     state: &WorkerState<F>,
     packet: &mut Packet<F>,
 ) -> Result<(), Refusal> {
-    ipv4_route::decide(snapshot, &mut packet.meta)?;
     check_options(packet)?;
     let meta = &mut packet.meta;
     if snapshot.settings.accept_redirects && meta.hook == Hook::Output {
