@@ -12,28 +12,27 @@ use crate::packet::{Origin, Packet, flag};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::Snapshot;
 
-/// [`untag`] of a frame with one tag that needs no offload, as nearly all tagged ones are. Returns `false`, and changes
-/// nothing, for any other frame.
+/// [`untag`] of a received frame with one tag, `tag`, that needs no offload, as nearly all tagged ones are. Returns `false`,
+/// and changes nothing, for any other frame.
 #[inline(never)]
 pub(super) fn untag_one<F: Frame>(
     snapshot: &Snapshot,
     received: &mut [Count],
     packet: &mut Packet<F>,
+    tag: u32,
 ) -> bool {
     let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
     let len = frame.len();
     let Some(front): Option<&[u8; ethernet::HEADER + ethernet::TAG]> = frame.head().first_chunk() else {
         return false;
     };
-    let (kind, behind) = (field::get16(front, 12), field::get16(front, 16));
-    let vid = field::get16(front, 14) & 0x0fff;
+    let behind = field::get16(front, ethernet::ADDRESSES + ethernet::TAG);
+    let (service, vid) = (tag >> 16 == u32::from(ethernet::SERVICE_VLAN), tag as u16 & 0x0fff);
     let offload = vnet.needs_csum | (vnet.gso != Gso::None);
-    if offload | (vid == 0) | !ethernet::is_tag(kind) | ethernet::is_tag(behind) {
+    if offload | (meta.origin != Origin::Port) | (vid == 0) | ethernet::is_tag(behind) {
         return false;
     }
-    let Some(link) = snapshot.vlans.find(meta.in_port, kind == ethernet::SERVICE_VLAN, vid) else {
-        return false;
-    };
+    let Some(link) = snapshot.vlans.find(meta.in_port, service, vid) else { return false };
     if !pop_tag(frame) {
         return false;
     }

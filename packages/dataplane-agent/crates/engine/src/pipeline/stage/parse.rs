@@ -127,10 +127,12 @@ const PLAIN: usize = ethernet::HEADER + ipv4::HEADER + TCP_HEADER as usize;
 /// all checks. Returns `false` for any other packet, of which no more than the tag has been taken.
 #[inline]
 fn parse_plain<F: Frame>(snapshot: &Snapshot, received: &mut [Count], packet: &mut Packet<F>) -> bool {
-    let plain = is_plain_ipv4(packet)
-        || is_tagged(packet) && untag_one(snapshot, received, packet) && is_plain_ipv4(packet);
-    if !plain {
-        return false;
+    let front = front(packet);
+    if !is_plain_ipv4(front) {
+        let tagged = ethernet::is_tag((front >> 16) as u16);
+        if !(tagged && untag_one(snapshot, received, packet, front) && is_plain_ipv4(self::front(packet))) {
+            return false;
+        }
     }
     let Packet { frame: Some(frame), vnet, meta } = packet else { return false };
     let Some(port) = snapshot.port(meta.in_port) else { return false };
@@ -185,13 +187,17 @@ fn parse_plain<F: Frame>(snapshot: &Snapshot, received: &mut [Count], packet: &m
     true
 }
 
-/// Whether a frame is IPv4 with a header of five words.
+/// The EtherType of a frame and the two bytes behind it; 0 if it is too short for a plain packet.
 #[inline]
-fn is_plain_ipv4<F: Frame>(packet: &Packet<F>) -> bool {
-    packet.frame.as_ref().is_some_and(|frame| {
-        let head: Option<&[u8; PLAIN]> = frame.head().first_chunk();
-        head.is_some_and(|head| field::get32(head, 12) >> 8 == 0x0008_0045)
-    })
+fn front<F: Frame>(packet: &Packet<F>) -> u32 {
+    let head: Option<&[u8; PLAIN]> = packet.frame.as_ref().and_then(|frame| frame.head().first_chunk());
+    head.map_or(0, |head| field::get32(head, ethernet::ADDRESSES))
+}
+
+/// Whether a frame is IPv4 with a header of five words, by its [`front`].
+#[inline]
+const fn is_plain_ipv4(front: u32) -> bool {
+    front >> 8 == 0x0008_0045
 }
 
 const fn start_of_payload(l4_len: usize) -> usize {
