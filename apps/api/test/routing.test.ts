@@ -1,7 +1,7 @@
 import { MAX_ROUTING_TABLES } from '@tollway/dataplane-agent/records';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Row } from '../src/snapshot/snapshot.js';
-import { loopOf } from '../src/view/route-hints.js';
+import { loopFinder } from '../src/view/route-hints.js';
 import { Router } from './router.js';
 
 const TABLE = '/routing/table';
@@ -172,11 +172,31 @@ describe('routes of tables', () => {
 
   it('that need each other across tables say so', () => {
     const zones = new Map([['main', new Set<string>()]]);
-    expect(loopOf(rows[0], rows, 'ip', zones)).toBe(
-      'recursion loop: the gateway is looked up by the route itself, through 10.88.0.0/16',
-    );
-    expect(loopOf(rows[1], rows, 'ip', zones)).toContain('recursion loop');
+    const loops = rows.map(loopFinder(rows, 'ip', zones));
+    expect(loops[0]).toBe('recursion loop: the gateway is looked up by the route itself, through 10.88.0.0/16');
+    expect(loops[1]).toContain('recursion loop');
     // A gateway is not looked up in a table that the route is not in.
-    expect(loopOf(rows[2], rows, 'ip', zones)).toBeUndefined();
+    expect(loops[2]).toBeUndefined();
+  });
+
+  it('that lead to each other in thousands are each looked at once', () => {
+    const zones = new Map([['main', new Set<string>()]]);
+    const network = (at: number, host: number) => `10.${at >> 8}.${at & 255}.${host}`;
+    const chain = (first: string) =>
+      Array.from({ length: 3000 }, (_, at) =>
+        row(at + 1, {
+          'dst-address': `${network(at, 0)}/24`,
+          gateway: at === 0 ? first : network(at - 1, 1),
+          scope: '10',
+        }),
+      );
+    const open = chain('192.0.2.1');
+    expect(new Set(open.map(loopFinder(open, 'ip', zones)))).toEqual(new Set([undefined]));
+    const closed = chain(network(2, 1));
+    const loops = closed.map(loopFinder(closed, 'ip', zones));
+    expect(loops[0]).toBe(
+      'recursion loop: the gateway is looked up by the route itself, through 10.0.2.0/24, 10.0.1.0/24',
+    );
+    expect(loops[2999]).toContain('routes that need each other: 10.0.2.0/24, 10.0.1.0/24, 10.0.0.0/24');
   });
 });

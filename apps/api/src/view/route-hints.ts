@@ -1,4 +1,11 @@
-import { type AddressFamily, addressNumber, isLinkLocal, networkOf, parseNexthops } from '@tollway/schema';
+import {
+  type AddressFamily,
+  addressNumber,
+  isLinkLocal,
+  type Network,
+  networkOf,
+  parseNexthops,
+} from '@tollway/schema';
 import type { RouteDump } from '../agent/routes.js';
 import { MAIN_TABLE } from '../compiler/table-names.js';
 import type { Row } from '../snapshot/snapshot.js';
@@ -49,49 +56,80 @@ export function whyUnused(
   return [...new Set(reasons.filter((reason) => reason !== undefined))].join('; ') || undefined;
 }
 
-/** Whether routes lead to their own gateways, in the words of a hint; only routes without a connected gateway do. */
-export function loopOf(
-  row: Row | undefined,
+/** A configured route that may lead to gateways. */
+interface Leading {
+  readonly row: Row;
+  readonly table: string;
+  readonly scope: number;
+  readonly network: Network;
+}
+
+/**
+ * Tells of routes whether they lead to their own gateways, in the words of a hint; only routes without a connected gateway do.
+ * What is found out about one route is known for all that lead to it.
+ */
+export function loopFinder(
   rows: readonly Row[],
   family: AddressFamily,
   zones: RoutingZones,
-): string | undefined {
-  if (row === undefined) return undefined;
-  const chain: Row[] = [row];
-  for (let now = row; chain.length <= rows.length; ) {
-    const next = leadingTo(now, rows, family, zones);
-    if (next === undefined) return undefined;
-    if (chain.includes(next)) {
-      const through = chain.slice(chain.indexOf(next)).map(({ values }) => values['dst-address'] ?? EVERYTHING[family]);
-      return chain[0] === next
-        ? `recursion loop: the gateway is looked up by the route itself${through.length > 1 ? `, through ${through.slice(1).join(', ')}` : ''}`
-        : `recursion loop: the gateway is looked up by routes that need each other: ${through.join(', ')}`;
+): (row: Row) => string | undefined {
+  const leading = (row: Row): Leading[] => {
+    const network = networkOf(row.values['dst-address'] ?? EVERYTHING[family], family);
+    if (row.disabled || row.values.gateway === undefined || network === undefined) return [];
+    return [{ row, network, table: tableOf(row), scope: Number(row.values.scope ?? '30') }];
+  };
+  // Only when a route is not used.
+  let all: readonly Leading[] | undefined;
+  const nextOf = new Map<Row, Row | undefined>();
+  const next = (row: Row): Row | undefined => {
+    all ??= rows.flatMap(leading);
+    if (!nextOf.has(row)) nextOf.set(row, leadingTo(row, all, family, zones));
+    return nextOf.get(row);
+  };
+  const free = new Set<Row>();
+  return (row) => {
+    const chain = new Set<Row>();
+    let now: Row | undefined = row;
+    while (now !== undefined && !free.has(now)) {
+      if (chain.has(now)) return loopText([...chain], now, family);
+      chain.add(now);
+      now = next(now);
     }
-    chain.push(next);
-    now = next;
-  }
-  return undefined;
+    for (const each of chain) free.add(each);
+    return undefined;
+  };
 }
 
-const isOfMain = (row: Row): boolean => tableOf(row) === MAIN_TABLE;
+/** A chain of routes whose last one is looked up by `again`, one of them. */
+function loopText(chain: readonly Row[], again: Row, family: AddressFamily): string {
+  const through = chain.slice(chain.indexOf(again)).map(({ values }) => values['dst-address'] ?? EVERYTHING[family]);
+  return chain[0] === again
+    ? `recursion loop: the gateway is looked up by the route itself${through.length > 1 ? `, through ${through.slice(1).join(', ')}` : ''}`
+    : `recursion loop: the gateway is looked up by routes that need each other: ${through.join(', ')}`;
+}
 
 /** The configured route by which the first gateway of another one is looked up. */
-function leadingTo({ values }: Row, rows: readonly Row[], family: AddressFamily, zones: RoutingZones): Row | undefined {
+function leadingTo(
+  { values }: Row,
+  leading: readonly Leading[],
+  family: AddressFamily,
+  zones: RoutingZones,
+): Row | undefined {
   const [hop] = parseNexthops(values.gateway ?? '', family) ?? [];
   const isPlain = hop?.interface === undefined && hop?.address !== undefined;
   const address = isPlain ? addressNumber(hop.address, family) : undefined;
   if (address === undefined) return undefined;
-  // Of equal prefixes that of the table itself leads to the gateway, before that of the main table, which VRFs do not see.
-  const table = hop?.table ?? tableOf({ values });
-  const inTable = (row: Row) => tableOf(row) === table;
-  const ofMain = (row: Row) => isOfMain(row) && !inTable(row) && zoneOf(zones, table) === MAIN_VRF;
-  let best: { readonly row: Row; readonly length: number } | undefined;
-  for (const row of [...rows.filter(inTable), ...rows.filter(ofMain)]) {
-    const leads = !row.disabled && Number(row.values.scope ?? '30') <= Number(values['target-scope'] ?? '10');
-    if (!leads || row.values.gateway === undefined) continue;
-    const network = networkOf(row.values['dst-address'] ?? EVERYTHING[family], family);
-    if (network === undefined || address < network.first || address > network.last) continue;
-    if (network.length > (best?.length ?? -1)) best = { row, length: network.length };
+  const own = hop?.table ?? tableOf({ values });
+  const seesMain = zoneOf(zones, own) === MAIN_VRF;
+  const targetScope = Number(values['target-scope'] ?? '10');
+  let best: Leading | undefined;
+  for (const each of leading) {
+    const { table, scope, network } = each;
+    if (scope > targetScope || address < network.first || address > network.last) continue;
+    if (table !== own && !(seesMain && table === MAIN_TABLE)) continue;
+    // Of equal prefixes that of the table itself leads to the gateway, before that of the main table, which VRFs do not see.
+    const longer = network.length - (best?.network.length ?? -1);
+    if (longer > 0 || (longer === 0 && table === own && best?.table !== own)) best = each;
   }
   return best?.row;
 }

@@ -6,7 +6,7 @@ import { type ConfigSnapshot, rowsOf } from '../snapshot/snapshot.js';
 import { MAIN_VRF, VRFS, vrfNames } from '../snapshot/vrfs.js';
 import type { LiveState } from '../state/live-state.js';
 import type { ReadLive } from './live-rows.js';
-import { loopOf, type RoutingZones, whyUnused } from './route-hints.js';
+import { loopFinder, type RoutingZones, whyUnused } from './route-hints.js';
 import { UNAVAILABLE_ROWS, yesNo } from './rows.js';
 import { immediateGateway, SystemRoutes } from './system-routes.js';
 
@@ -24,25 +24,25 @@ export const readRoutes =
       const byId = new Map(rows.map((row) => [row.id, row]));
       const tables = tablesByNumber(snapshot, invalid);
       const zones = routingZones(snapshot, family);
+      const loopOf = loopFinder(rows, family, zones);
       const value = (id: number, property: string): string | undefined => {
         const place = dump.placeOf(id);
         const active = place !== undefined && dump.active(place);
+        const row = byId.get(id);
         switch (property) {
           case 'static':
             return 'true';
           case 'active':
             return known && yesNo(active);
           case 'inactive':
-            return known && yesNo(!active && byId.get(id)?.disabled !== true);
+            return known && yesNo(!active && row?.disabled !== true);
           case 'ecmp':
             return place !== undefined && dump.ecmp(place) ? 'true' : undefined;
           case 'hint':
             // An invalid route is not sent to the data plane, for instance when its gateway is the router itself.
             if (place === undefined) return invalid.get(id);
-            return active
-              ? undefined
-              : (loopOf(byId.get(id), rows, family, zones) ??
-                  whyUnused(dump, place, byId.get(id), { names, tables, zones }));
+            if (active) return undefined;
+            return (row && loopOf(row)) ?? whyUnused(dump, place, row, { names, tables, zones });
           default:
             return place === undefined ? undefined : immediateGateway(dump, place, names);
         }
