@@ -249,6 +249,12 @@ impl Shared {
     pub fn follow_gateways(&self, snapshot: &Snapshot, config: &DataplaneConfig) -> Result<(), FibFull> {
         // The routes were possible when the snapshot was built.
         let Ok(routes) = snapshot.resolve_routes(config) else { return Ok(()) };
+        let ChangedRoutes { v4, v6 } = &routes;
+        let of_main = v4.main.as_ref().is_none_or(|routes| snapshot.fib().has_room(routes))
+            && v6.main.as_ref().is_none_or(|routes| snapshot.fib6().has_room(routes));
+        if !of_main || !snapshot.tables().have_room(&v4.others) || !snapshot.tables6().have_room(&v6.others) {
+            return Err(FibFull);
+        }
         self.replace_static(snapshot, &routes)?;
         // The way to another gateway may be another one now.
         snapshot.probe_gateways();

@@ -15,9 +15,10 @@ use super::checked_route::{
     CheckedRoute, ConnectedBase, NextHopTarget, ResolvedHops, RouteInfo, RouteOrigin,
 };
 use super::group::{GROUPS, Group};
-use super::lookup::RouteLookup;
+use super::lookup::{NextHop, RouteLookup};
 use super::next_hops::{HOPS, NextHops};
 use super::resolver::StaticRoutes;
+use super::shares::limited;
 use super::{DynamicRoute, FibFull, RouteChange};
 use crate::ip::gateway_checks::GatewayProbe;
 
@@ -145,16 +146,19 @@ impl<A: Address> Control<A> {
             ResolvedHops::Nothing => {}
             ResolvedHops::One(hop) => published.hops.publish(number, *hop),
             ResolvedHops::Several(hops) => {
-                if self.groups >= GROUPS {
-                    return Err(FibFull);
-                }
                 let first = hops.first().map_or(A::default(), |hop| hop.source);
                 let source = if info.source == A::default() { first } else { info.source };
-                let row = |lookup: RouteLookup<A>| {
-                    lookup.interface().map_or(0, |interface| self.connected_base.row(interface))
-                };
-                published.hops.publish_group(number, self.groups, Group::new(hops, row), source);
-                self.groups += 1;
+                if self.groups < GROUPS {
+                    let row = |lookup: RouteLookup<A>| {
+                        lookup.interface().map_or(0, |interface| self.connected_base.row(interface))
+                    };
+                    published.hops.publish_group(number, self.groups, Group::new(hops, row), source);
+                    self.groups += 1;
+                } else if let Some(first) = hops.first() {
+                    // Which routes have several next hops depends on links: a table that cannot be built for it would end all
+                    // forwarding. The first one has all flows.
+                    published.hops.publish(number, NextHop { source, ..*first });
+                }
             }
         }
         self.infos.push((info.clone(), hops != ResolvedHops::Nothing));
@@ -176,8 +180,11 @@ impl<A: Address> Control<A> {
                 new.insert(&route.info);
             }
         }
-        let groups = new.iter().any(|info| matches!(info.target, NextHopTarget::Hops { .. }));
-        new.len() <= room && !(groups && self.groups > GROUPS / 2)
+        let is_group =
+            |info: &RouteInfo<A>| matches!(&info.target, NextHopTarget::Hops { hops, .. } if hops.len() > 1);
+        let groups = new.iter().filter(|info| is_group(info)).count();
+        // Half of them are for routes that get next hops together.
+        new.len() <= room && (groups == 0 || self.groups + groups <= GROUPS / 2)
     }
 
     /// Installs the router's own addresses and connected networks.
@@ -372,8 +379,11 @@ impl<A: Address> Control<A> {
             }
         }
         let first = self.info(best)?;
-        let target = NextHopTarget::Hops { gateway: first.gateway(), hops: hops.into() };
+        let target = NextHopTarget::Hops { gateway: first.gateway(), hops: limited(hops).into() };
         let joint = RouteInfo { target, ..first.clone() };
+        if self.groups >= GROUPS && !self.numbers.contains_key(&joint) {
+            return None;
+        }
         let number = self.number(published, &joint).ok()?;
         self.joint.insert(number);
         Some(number)

@@ -22,6 +22,7 @@ mod model;
 mod next_hops;
 mod prefix_set;
 mod resolver;
+mod shares;
 mod table;
 mod tables;
 #[cfg(test)]
@@ -243,10 +244,8 @@ impl<A: Address> Table<A> {
             fib.follow_default(&control);
             result.map_err(|FibFull| BuildError {
                 row: None,
-                message:
-                    "gateway: the routes have too many different next hops: at most 32,766 are possible, and 1,024 \
-                          different groups of gateways"
-                        .to_owned(),
+                message: "gateway: the routes have too many different next hops: at most 32,766 are possible"
+                    .to_owned(),
             })?;
         }
         Ok(fib)

@@ -13,7 +13,9 @@ use tollway_config::dataplane::{
 
 use super::address::{Address, Prefix};
 use super::checked_route::{CheckedRoute, ConnectedBase, NextHopTarget};
+use super::group::GROUPS;
 use super::lookup::{NextHop, RouteLookup};
+use super::shares::limited;
 use crate::error::BuildError;
 use crate::ip::gateway_checks::{GatewayKey, GatewayProbe};
 
@@ -57,6 +59,7 @@ pub fn resolve<A: Address>(
         routes.iter().filter_map(|route| Some((A::of(route.destination)?, route))).collect();
     let mut tables: Vec<StaticRoutes<A>> = zones.iter().map(|_| StaticRoutes::default()).collect();
     let mut resolver = Resolver::new(zones, &routes, down);
+    let mut groups: HashMap<TableNumber, HashSet<_>> = HashMap::new();
     for (at, (network, route)) in routes.iter().enumerate() {
         let table = route.options.table;
         let no_table =
@@ -67,6 +70,18 @@ pub fn resolve<A: Address>(
             && gateways.iter().any(|gateway| zones.get(usize::from(gateway.table.unwrap_or(0))).is_none())
         {
             return Err(BuildError::row(route.row, "gateway: names a table that does not exist".to_owned()));
+        }
+        if let RouteTarget::Gateways { gateways } = &route.target
+            && gateways.len() > 1
+        {
+            // By what is configured and not by what is up now, so that no link that comes up makes them too many.
+            let of_table = groups.entry(table).or_default();
+            let parts = gateways.iter().map(|gateway| (gateway.address, gateway.interface, gateway.table));
+            of_table.insert((parts.collect::<Vec<_>>(), route.distance, route.pref_src));
+            if of_table.len() > GROUPS {
+                let message = format!("gateway: a table has at most {GROUPS} different groups of gateways");
+                return Err(BuildError::row(route.row, message));
+            }
         }
         if resolver.concerns(route) {
             let hops = resolver.hops_of(at, 0);
@@ -186,7 +201,7 @@ impl<'a, A: Address> Resolver<'a, A> {
             };
             self.add_hops(&wanted, depth, &mut hops);
         }
-        let hops: Arc<[NextHop<A>]> = hops.into();
+        let hops: Arc<[NextHop<A>]> = limited(hops).into();
         self.known.insert(at, Some(Arc::clone(&hops)));
         hops
     }
@@ -274,6 +289,6 @@ impl<'a, A: Address> Resolver<'a, A> {
                 _ => *hop,
             }));
         }
-        Some(hops).filter(|hops| !hops.is_empty()).map(Into::into)
+        Some(limited(hops)).filter(|hops| !hops.is_empty()).map(Into::into)
     }
 }

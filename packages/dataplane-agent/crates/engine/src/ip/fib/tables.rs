@@ -247,6 +247,11 @@ impl<A: Address> Tables<A> {
         pairs.try_for_each(|(new, old)| if Arc::ptr_eq(new, old) { Ok(()) } else { new.adopt(old) })
     }
 
+    /// Whether enough numbers for next hops are left for [`Self::replace_static`] to install these routes.
+    pub fn have_room(&self, routes: &[(TableNumber, StaticRoutes<A>)]) -> bool {
+        routes.iter().all(|(number, routes)| self.get(*number).is_none_or(|table| table.has_room(routes)))
+    }
+
     /// Replaces configured routes. Returns what to count as changed.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use tollway_config::dataplane::{
-    ArpMode, Interface, InterfaceAddress, InterfaceKind, IoChoice, Route, RouteTarget,
+    ArpMode, CONNECTED_SCOPE, Gateway, Interface, InterfaceAddress, InterfaceKind, IoChoice, Route,
+    RouteTarget,
 };
 
 use super::*;
@@ -138,6 +139,92 @@ fn static_routes_resolve_through_connected_networks_by_distance() {
     assert_eq!(fib.lookup(bits("40.0.0.1")), backup);
     assert_eq!(fib.lookup(bits("10.1.1.1")), Lookup::Local { interface: 1 });
     assert_eq!(active(&fib), [11, 20, 31, 33, 34]);
+}
+
+/// A route by four gateways that is there for gateways of others.
+fn by_four(row: RowId, destination: String, gateways: impl Fn(u8) -> String) -> Route {
+    let gateway = |at| Gateway { address: Some(ip(&gateways(at))), interface: None, table: None };
+    let target = RouteTarget::Gateways { gateways: (1..=4).map(gateway).collect() };
+    let mut route = route(row, &destination, 24, 1, target);
+    route.options.scope = CONNECTED_SCOPE;
+    route
+}
+
+#[test]
+fn shares_of_routes_that_lead_to_each_other_do_not_multiply() {
+    const LEVELS: u8 = 6;
+    let mut routes = vec![by_four(30, "20.0.0.0".into(), |at| format!("192.168.88.{}", 10 + at))];
+    for level in 1..=LEVELS {
+        let row = 30 + RowId::from(level);
+        routes.push(by_four(row, format!("20.0.{level}.0"), |at| format!("20.0.{}.{at}", level - 1)));
+    }
+    let fib = build(routes, &[true, true, true]);
+    let of_last =
+        |route: &&ListedRoute| route.source == RouteSource::Static { row: 30 + RowId::from(LEVELS) };
+    let listed = fib.routes();
+    let mut gateways: Vec<_> = listed.iter().filter(of_last).filter_map(|route| route.gateway).collect();
+    assert!(gateways.len() <= shares::SHARES, "{}", gateways.len());
+    gateways.sort_unstable();
+    let (each, _) = gateways.split_at(gateways.len() / 4);
+    for at in 1..=4 {
+        let gateway = bits("192.168.88.10") + at;
+        assert_eq!(gateways.iter().filter(|known| **known == gateway).count(), each.len());
+    }
+}
+
+/// Routes by two gateways each, no two by the same.
+fn by_pairs(count: u16) -> Vec<Route> {
+    let pair = |at: u16| {
+        let [high, low] = at.to_be_bytes();
+        let gateway = |text: String| Gateway { address: Some(ip(&text)), interface: None, table: None };
+        let gateways =
+            [format!("192.168.88.{}", 2 + low % 64), format!("192.168.88.{}", 100 + low / 64 * 8 + high)];
+        let target = RouteTarget::Gateways { gateways: gateways.into_iter().map(gateway).collect() };
+        route(100 + RowId::from(at), &format!("20.{high}.{low}.0"), 24, 1, target)
+    };
+    (0..count).map(pair).collect()
+}
+
+#[test]
+fn groups_that_a_table_cannot_have_are_refused_whether_their_interface_is_up_or_not() {
+    const MOST: u16 = group::GROUPS as u16;
+    for up in [true, false] {
+        let built = |count| {
+            let config = config(by_pairs(count));
+            Fib::build(&config, &InterfaceMap::new(&config.interfaces).unwrap(), &[up, true, true])
+        };
+        assert!(built(MOST).is_ok(), "up: {up}");
+        let error = built(MOST + 1).err().unwrap();
+        assert_eq!(error.row, Some(100 + RowId::from(MOST)), "up: {up}, {error:?}");
+    }
+}
+
+#[test]
+fn a_table_has_room_for_as_many_groups_as_it_can_number_and_forwards_without_too() {
+    let fib = build(by_pairs(100), &[true, true, true]);
+    let routes = |count| {
+        let mut config = config(by_pairs(count));
+        config.routes.iter_mut().for_each(|route| route.distance = 2);
+        let scope = GatewayScope { row: 0, base: &fib.base(), sees_main: false };
+        resolve(&[scope], &config.routes, &HashSet::new()).unwrap().remove(0)
+    };
+    assert!(fib.has_room(&routes(400)));
+    assert!(!fib.has_room(&routes(1_000)));
+    // What nobody has asked that for: the last routes have one next hop.
+    assert!(fib.replace_static(&routes(1_000)).is_ok());
+    let [high, low] = 999_u16.to_be_bytes();
+    let last = u32::from_be_bytes([20, high, low, 1]);
+    assert!(matches!(fib.lookup(last), Lookup::Via { interface: 0, .. }));
+    assert!(fib.hops.group_of(fib.number(last)).is_none());
+}
+
+#[test]
+fn equal_routes_to_a_prefix_have_no_more_shares_than_one_route() {
+    let gateway = |at: RowId| via(&format!("192.168.88.{}", 10 + at));
+    let routes: Vec<Route> = (0..200).map(|at| route(100 + at, "20.0.0.0", 8, 1, gateway(at))).collect();
+    let fib = build(routes, &[true, true, true]);
+    let group = fib.hops.group_of(fib.number(bits("20.1.2.3")));
+    assert_eq!(group.map(|group| group.hops().count()), Some(shares::SHARES));
 }
 
 #[test]
