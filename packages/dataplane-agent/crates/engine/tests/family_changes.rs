@@ -1,6 +1,6 @@
-//! A change of the rules of one family leaves the flows of the other one in the flow cache, with their rule counters.
+//! A change of the rules or routing tables of one family leaves the flows of the other one in the flow cache, with their rule counters.
 
-use tollway_config::dataplane::{Action, DataplaneConfig, Matcher, Rule, TrackingMode};
+use tollway_config::dataplane::{Action, Chain, DataplaneConfig, Matcher, Rule, TrackingMode};
 use tollway_engine::engine::fast_path_handlers::handlers;
 use tollway_engine::packet::slow_reason::SlowReason;
 use tollway_testkit::dual_stack::IPV6_ROWS;
@@ -65,14 +65,30 @@ fn router(config: RouterConfig, workers: u32) -> Router {
     router
 }
 
-fn added(chains: &mut [tollway_config::dataplane::Chain]) {
+fn added(chains: &mut [Chain]) {
     chains[0].rules.push(Rule { row: ADDED, matchers: Vec::new(), action: Action::Passthrough, log: None });
+}
+
+fn fasttracks(chains: &mut [Chain]) {
+    let action = Action::FasttrackConnection;
+    chains[0].rules.push(Rule { row: ADDED, matchers: Vec::new(), action, log: None });
+}
+
+/// Another route and another rule at once: the small table is built anew.
+fn routed(config: &mut DataplaneConfig, v6: bool, chains: fn(&mut DataplaneConfig) -> &mut Vec<Chain>) {
+    let mut route =
+        config.routes.iter().find(|route| route.destination.is_ipv6() == v6).cloned().expect("a route");
+    let (destination, prefix_len) = if v6 { ("2001:db8:77::", 48) } else { ("10.77.0.0", 16) };
+    (route.row, route.destination, route.prefix_len) =
+        (ADDED + 1, destination.parse().expect("an address"), prefix_len);
+    config.routes.push(route);
+    added(chains(config));
 }
 
 /// Changes of a family, and whether it is IPv6.
 type Change = (&'static str, bool, fn(&mut DataplaneConfig));
 
-const CHANGES: [Change; 11] = [
+const CHANGES: [Change; 15] = [
     ("filter", false, |config| added(&mut config.filter)),
     ("filter", true, |config| added(&mut config.ipv6_filter)),
     ("filter in another order", false, |config| config.filter[0].rules.reverse()),
@@ -81,6 +97,10 @@ const CHANGES: [Change; 11] = [
     ("mangle", true, |config| added(&mut config.ipv6_mangle)),
     ("nat", false, |config| config.nat.clear()),
     ("nat", true, |config| config.ipv6_nat.clear()),
+    ("first fasttrack rule", false, |config| fasttracks(&mut config.filter)),
+    ("first fasttrack rule", true, |config| fasttracks(&mut config.ipv6_filter)),
+    ("routing table built anew", false, |config| routed(config, false, |config| &mut config.filter)),
+    ("routing table built anew", true, |config| routed(config, true, |config| &mut config.ipv6_filter)),
     ("no rules", true, |config| config.ipv6_filter.clear()),
     ("routing rule", false, |config| {
         config.routing_rules =
@@ -114,6 +134,18 @@ fn a_change_of_rules_concerns_the_flows_of_its_family_alone() {
             assert_eq!(fast(&mut router, 0), [v6, !v6], "{what}, back");
         }
     }
+}
+
+/// Whether connections are tracked because it is configured, or because there are rules.
+#[test]
+fn flows_of_both_families_stay_while_connections_are_tracked_in_any_case() {
+    let mut router = router(config(), 3);
+    for mode in [TrackingMode::Auto, TrackingMode::Yes] {
+        router.reconfigure(|config| config.tracking.enabled = mode);
+        assert_eq!(fast(&mut router, 0), [true; 2], "{mode:?}");
+    }
+    router.reconfigure(|config| config.tracking.enabled = TrackingMode::No);
+    assert_eq!(fast(&mut router, 0), [false; 2]);
 }
 
 #[test]

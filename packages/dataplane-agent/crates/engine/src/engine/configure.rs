@@ -44,7 +44,7 @@ impl<F: Frame> Engine<F> {
     }
 
     /// Applies another configuration, between two batches, and returns the old one, which must not be dropped on a
-    /// worker. Flows keep their state; their cached actions become invalid, of one family alone if only its rules
+    /// worker. Flows keep their state; their cached actions become invalid, of one family alone if only its rules, its tables
     /// or its switch of the fast path differ.
     pub fn apply(&mut self, snapshot: Arc<Snapshot>, now: Now) -> Arc<Snapshot> {
         let (routed, ipv6_routed) = self.routed();
@@ -93,7 +93,11 @@ impl<F: Frame> Engine<F> {
             let (before, lookup) = (old.leaf_lookup(utc_ns), new.leaf_lookup(utc_ns));
             let named = (new.cache_epoch(), new.port_interfaces());
             state.queues.reconfigure(&before, &lookup, (named.0, &named.1), &state.shared.queues, now);
+        }
+        if !anew.is_empty() {
             renumber(state, &old, new);
+        }
+        if !new.shares_cache_epoch_with(&old) {
             state.fragments.set_limits(new.fragment_limits());
             self.sync_neighbors(now);
         }

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tollway_config::dataplane::{
-    DataplaneConfig, InterfaceAddress, IpSettings, Route, RoutingTable, RowId, TrackingMode,
+    DataplaneConfig, InterfaceAddress, IpSettings, Route, RoutingTable, RowId, Tracking, TrackingMode,
 };
 
 pub use crate::error::BuildError;
@@ -361,33 +361,32 @@ impl Snapshot {
         Ok(Rebuilt { snapshot, routes })
     }
 
-    /// Whether everything that decisions about the flows of both families rest on is the same as with another snapshot,
-    /// except for routes in the table that both share, whose changes
-    /// [`crate::flow::change_counters::ChangeCounters`] counts.
+    /// Whether everything that decisions about the flows of both families rest on is the same as with another snapshot.
+    /// How it was configured that connections are tracked, or not, decides about none.
     fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
         let (other, before) = (basis.snapshot, basis.config);
-        [SnapshotPart::Routes, SnapshotPart::Ipv6Routes, SnapshotPart::Queues]
-            .iter()
-            .all(|part| self.shares(*part, other))
+        let Tracking { enabled, .. } = config.tracking;
+        self.shares(SnapshotPart::Queues, other)
             && self.tracking == other.tracking
             && self.interfaces == other.interfaces
             && self.ports == other.ports
             && self.vlans == other.vlans
             && self.encapsulations == other.encapsulations
             && differ_in_fast_path_alone(&before.settings, &config.settings)
-            && before.tracking == config.tracking
+            && Tracking { enabled, ..before.tracking.clone() } == config.tracking
             && before.neighbors == config.neighbors
     }
 
-    /// Whether the rules of a family and its switch of the fast path are those of another snapshot.
+    /// Whether the rules of a family, its switch of the fast path and its routing tables are those of another snapshot, except
+    /// for routes in a table that both share, whose changes [`crate::flow::change_counters::ChangeCounters`] counts.
     fn decides_in(&self, family: Family, other: &Snapshot) -> bool {
         let (own, others) = (self.rules(family), other.rules(family));
-        let policy = match family {
-            Family::V4 => self.policy == other.policy,
-            Family::V6 => self.policy6 == other.policy6,
+        let routing = match family {
+            Family::V4 => self.policy == other.policy && self.shares(SnapshotPart::Routes, other),
+            Family::V6 => self.policy6 == other.policy6 && self.shares(SnapshotPart::Ipv6Routes, other),
         };
         // The change counters count changes of list contents, but not of the numbers of lists.
-        policy
+        routing
             && self.allows_fast_path(family) == other.allows_fast_path(family)
             && [TableKind::Filter, TableKind::Nat, TableKind::Mangle]
                 .iter()
