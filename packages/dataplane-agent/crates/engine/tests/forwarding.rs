@@ -283,7 +283,7 @@ fn a_tag_that_gives_only_a_priority_belongs_to_no_vlan() {
     // VLAN 5; two tags; a frame that ends with the tag.
     for frame in [
         tagged(&good, [0x81, 0, 0, 5]),
-        tagged(&tagged(&good, [0x81, 0, 0, 0]), [0x81, 0, 0, 0]),
+        tagged(&tagged(&good, [0x81, 0, 0, 5]), [0x81, 0, 0, 0]),
         tagged(&good, [0x81, 0, 0, 0])[..16].to_vec(),
     ] {
         assert_eq!(router.inject(0, frame, VnetState::default()), []);

@@ -57,8 +57,9 @@ pub(super) fn is_tagged<F: Frame>(packet: &Packet<F>) -> bool {
         })
 }
 
-/// Takes off the tags of a frame, and makes the link that they lead to its ingress. The last tag may be one that gives
-/// only a priority, with VID 0 (table 9-2). Each layer counts the packets that pass it.
+/// Takes off the tags of a frame, and makes the link that they lead to its ingress. A tag with VID 0 gives only a priority
+/// (table 9-2): what is behind it is what an untagged frame would have there, another tag too, as Linux takes it. Each
+/// layer counts the packets that pass it.
 ///
 /// # Errors
 /// No link has one of the tags; the frame is unchanged.
@@ -76,11 +77,7 @@ pub(super) fn untag<F: Frame>(
         };
         let (kind, vid, behind) = (field::get16(tag, 0), field::get16(tag, 2) & 0x0fff, field::get16(tag, 4));
         let more = ethernet::is_tag(behind);
-        if vid == 0 {
-            if more {
-                return Err(DropReason::VlanTagged);
-            }
-        } else {
+        if vid != 0 {
             let found = snapshot.vlans.find(link, kind == ethernet::SERVICE_VLAN, vid);
             link = found.ok_or(DropReason::VlanTagged)?;
             let len = frame.len().saturating_sub(at + ethernet::TAG - ethernet::ADDRESSES);
