@@ -557,6 +557,64 @@ fn no_packet_is_lost_as_a_mark_moves_masqueraded_connections() {
     }
 }
 
+/// Packets of the router itself, masqueraded on each uplink, as rules of mangle's output begin to lead them elsewhere, lead
+/// them on, and end.
+#[test]
+fn no_packet_of_the_router_is_lost_as_a_mark_moves_it() {
+    let uplinks = || vec![Matcher::OutInterface { interfaces: vec![3, 4, 5], negate: false }];
+    let masquerade = || (uplinks(), rule().masquerade().1, None);
+    for named in [false, true] {
+        let config = base().nat("srcnat", masquerade()).ipv6_nat("srcnat", masquerade());
+        // With another rule in the chain, and without any.
+        let config = match named {
+            true => config.mangle("output", rule().passthrough()).ipv6_mangle("output", rule().passthrough()),
+            false => config,
+        };
+        let mut router = start(config, 1);
+        let plain = router.config().clone();
+        let moved = |config: &mut DataplaneConfig, table| {
+            let marked = base()
+                .mangle("output", mark(Vec::new(), table))
+                .ipv6_mangle("output", mark(Vec::new(), table));
+            (config.mangle, config.ipv6_mangle) = (marked.config.mangle, marked.config.ipv6_mangle);
+        };
+        for (step, (table, expected, net)) in
+            [(0, MAIN, 3), (1, ONE, 4), (2, TWO, 5), (0, MAIN, 3)].into_iter().enumerate()
+        {
+            router.reconfigure(|config| {
+                *config = plain.clone();
+                if table != 0 {
+                    moved(config, table);
+                }
+            });
+            router.moved();
+            let ports: Vec<(u16, u16)> = (0..4)
+                .map(|round| {
+                    let own = PacketBuilder::ipv4("10.1.0.1", "203.0.113.9").udp(5_000, 53).build_l3();
+                    let own6 =
+                        Ipv6Builder::new("2001:db8:1::1", "2001:db8:ffff::9").udp(5_000, 53).build_l3();
+                    let case = format!("step {step}, round {round}, a rule {named}");
+                    let [sent, sent6] = [own, own6].map(|packet| {
+                        let mut out = router.send_local(&packet);
+                        out.extend(router.advance_ms(1));
+                        let sent = out
+                            .into_iter()
+                            .find(|output| output.arp().is_none() && Some(output.to) == expected);
+                        sent.unwrap_or_else(|| panic!("{case}: lost, {:?}", router.moved()))
+                    });
+                    assert_eq!(sent.packet().src.to_string(), format!("10.{net}.0.1"), "{case}");
+                    assert_eq!(sent6.ipv6().src.to_string(), format!("2001:db8:{net}::1"), "{case}");
+                    (sent.packet().ports.0, sent6.ipv6().ports.0)
+                })
+                .collect();
+            assert!(ports.iter().all(|pair| *pair == ports[0]), "one connection each: {ports:?}");
+            assert_eq!(router.moved().get(&Counter::Drop(DropReason::ConnectionGone)), None);
+            let flows = router.connections().iter().filter(|each| each.endpoints[1].1 == 53).count();
+            assert_eq!(flows, 2, "step {step}");
+        }
+    }
+}
+
 #[test]
 fn proxy_arp_goes_by_the_rules_of_who_asks() {
     let only = RoutingAction::Lookup { table: 1, only: true, min_prefix: None };

@@ -3,19 +3,23 @@
 //! (nf_nat_oif_changed).
 //!
 //! Where only routes and routing rules decide, `track` finds it, before any rule has seen the packet. Where marks decide, it
-//! is known once mangle's prerouting has set them, and the stage `dst_nat` opens the new connection.
+//! is known once mangle's prerouting has set them, and the stage `dst_nat` opens the new connection; of packets of the router
+//! itself, once mangle's output has, in the stage `mangle`.
 
 use tollway_config::dataplane::{Mark, RowId};
 use tollway_wire::{ipv4, ipv6};
 
-use crate::flow::conntrack::{Flow, Transport};
+use crate::firewall::rules::TableKind;
+use crate::flow::conntrack::{Flow, HotState, Transport};
+use crate::flow::nat::bind_destination;
 use crate::ids::{ConnRef, Direction, InterfaceIndex, NO_ENTRY};
 use crate::ip::fib::{Address, RouteLookup};
 use crate::ip::is_group;
 use crate::ip::routing_policy::RoutingQuery;
 use crate::packet::frame::Frame;
 use crate::packet::tuple::Tuple;
-use crate::packet::{Meta, Packet, flag};
+use crate::packet::verdict::DropReason;
+use crate::packet::{Hook, Meta, Origin, Packet, flag};
 use crate::pipeline::state::WorkerState;
 use crate::snapshot::{FamilyTables, Snapshot};
 
@@ -58,6 +62,11 @@ pub(crate) fn end_if_elsewhere<F>(
     }
 }
 
+/// Whether it is known only behind mangle's output where a packet leaves: one of the router itself, which a rule may mark.
+pub(crate) fn is_marked_in_output(snapshot: &Snapshot, meta: &Meta) -> bool {
+    meta.origin != Origin::Port && snapshot.start_for(meta, TableKind::Mangle, Hook::Output).is_some()
+}
+
 /// Opens another connection for a packet of a masqueraded one whose mark leads it out by another interface. The new one has
 /// the mark of the old one.
 #[cold]
@@ -66,6 +75,53 @@ pub(crate) fn open_anew_if_elsewhere<F: Frame>(
     state: &mut WorkerState<F>,
     packet: &mut Packet<F>,
     reference: ConnRef,
+) {
+    let meta = &packet.meta;
+    let by =
+        RoutedBy { interface: meta.in_interface, mark: meta.routing_mark, by_inner: meta.inner_hash != 0 };
+    open_anew_if(snapshot, state, packet, reference, |row, routed| {
+        leaves_by_another(snapshot, row, routed, by)
+    });
+}
+
+/// [`open_anew_if_elsewhere`] for a packet of the router itself, which has been routed by the mark that it has now. The
+/// destination of the new connection is not translated.
+///
+/// # Errors
+/// There is no room for another connection.
+pub(crate) fn open_own_anew_if_elsewhere<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+) -> Result<(), DropReason> {
+    let meta = &packet.meta;
+    let translated = |hot: &HotState| hot.status.srcnat() && hot.status.confirmed();
+    let Some(before) =
+        meta.conn.filter(|_| !meta.is(flag::ROUTER_REPLY | flag::ICMP_ERROR | flag::TO_ROUTER))
+    else {
+        return Ok(());
+    };
+    if !state.table.hot(before).is_some_and(translated) {
+        return Ok(());
+    }
+    let out = snapshot.interface(meta.out_interface).map_or(0, |out| out.row);
+    open_anew_if(snapshot, state, packet, before, |row, _| row != out);
+    let Some(now) = packet.meta.conn else { return Err(DropReason::ConnectionTableFull) };
+    if now == before {
+        return Ok(());
+    }
+    let random = state.random();
+    bind_destination(&mut state.table, now, None, random).map_err(|_| DropReason::NatExhausted)
+}
+
+/// Opens another connection for a packet of a masqueraded one if that is so of the row of the interface whose address it
+/// uses, and of the tuple by which the packet is routed.
+fn open_anew_if<F: Frame>(
+    snapshot: &Snapshot,
+    state: &mut WorkerState<F>,
+    packet: &mut Packet<F>,
+    reference: ConnRef,
+    elsewhere: impl FnOnce(RowId, &Tuple) -> bool,
 ) {
     let Packet { frame: Some(frame), meta, .. } = packet else { return };
     // The TCP header is in another fragment.
@@ -76,9 +132,6 @@ pub(crate) fn open_anew_if_elsewhere<F: Frame>(
     let Some(transport) = Transport::read(meta, frame.head()).filter(Transport::may_open_anew) else {
         return;
     };
-    let by =
-        RoutedBy { interface: meta.in_interface, mark: meta.routing_mark, by_inner: meta.inner_hash != 0 };
-    let elsewhere = |row, routed: &Tuple| leaves_by_another(snapshot, row, routed, by);
     if !state.table.replace_masqueraded_of(reference, &meta.tuple, elsewhere) {
         return;
     }

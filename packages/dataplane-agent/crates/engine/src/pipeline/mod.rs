@@ -201,7 +201,8 @@ stages! {
     Ttl ttl SlowPath Networking "Ends packets whose time to live runs out, or that are too long and must not be fragmented."
         [TtlExceeded FragmentationNeeded];
     Mangle mangle SlowPath Firewall "Evaluates the rules of mangle's chain input, forward or output; routes by a mark that output sets."
-        [Blackhole UnreachableRoute ProhibitRoute NoRoute RoutingRule OutInterfaceDown];
+        [Blackhole UnreachableRoute ProhibitRoute NoRoute RoutingRule OutInterfaceDown NatExhausted
+         ConnectionTableFull];
     Filter filter SlowPath Firewall "Evaluates the rules of the chain input, forward or output."
         [FilterDrop FilterReject];
     ManglePost mangle_post SlowPath Firewall "Evaluates the rules of mangle's chain postrouting."

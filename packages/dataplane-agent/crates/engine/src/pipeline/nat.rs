@@ -47,6 +47,7 @@ pub(super) fn run<F: Frame, S: FrameSource<F>, const SOURCE: bool>(pass: &mut Pa
         let translated = |hot: &HotState| hot.status.srcnat() && hot.status.confirmed();
         if marks_route
             && !packet.meta.is(flag::ICMP_ERROR)
+            && !masqueraded::is_marked_in_output(snapshot, &packet.meta)
             && state.table.hot(reference).is_some_and(translated)
         {
             masqueraded::open_anew_if_elsewhere(snapshot, state, packet, reference);

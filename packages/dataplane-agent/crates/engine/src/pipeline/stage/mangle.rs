@@ -10,6 +10,7 @@ use crate::packet::membership_slot::MembershipSlot;
 use crate::packet::verdict::Verdict;
 use crate::packet::{Hook, Meta, flag};
 use crate::pipeline::mangle::change;
+use crate::pipeline::masqueraded::{open_own_anew_if_elsewhere, routed_by_marks};
 use crate::pipeline::routing::Refusal;
 use crate::pipeline::rules::may_bypass;
 use crate::pipeline::slow_path::{Pass, StageOutcome, each_slow};
@@ -20,6 +21,7 @@ use crate::snapshot::Snapshot;
 /// Runs the stage. Returns the number of packets that entered it.
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     let bypass = Family::ALL.iter().any(|family| pass.snapshot.fasttrack_bypasses(*family));
+    let marks_route = routed_by_marks(pass.snapshot);
     if !pass.snapshot.has_rules(|rules| &rules.mangle) && !bypass {
         return 0;
     }
@@ -33,13 +35,19 @@ pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64
         };
         let mark = packet.meta.routing_mark;
         change(snapshot, state, packet, start, hook);
-        if packet.meta.routing_mark == mark || hook != Hook::Output {
+        if hook != Hook::Output {
             return StageOutcome::Next;
         }
-        match route_again(snapshot, state, &mut packet.meta) {
-            Ok(()) => StageOutcome::Next,
-            Err((reason, None)) => StageOutcome::Drop(reason),
-            Err((reason, Some(error))) => StageOutcome::Error(reason, error),
+        if packet.meta.routing_mark != mark {
+            match route_again(snapshot, state, &mut packet.meta) {
+                Ok(()) => {}
+                Err((reason, None)) => return StageOutcome::Drop(reason),
+                Err((reason, Some(error))) => return StageOutcome::Error(reason, error),
+            }
+        }
+        match marks_route.then(|| open_own_anew_if_elsewhere(snapshot, state, packet)) {
+            None | Some(Ok(())) => StageOutcome::Next,
+            Some(Err(reason)) => StageOutcome::Drop(reason),
         }
     })
 }
