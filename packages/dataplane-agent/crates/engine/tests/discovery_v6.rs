@@ -57,6 +57,47 @@ fn solicitations_for_own_addresses_are_answered_and_teach() {
     assert_eq!(dropped(&mut router, DropReason::NdIgnored), 2);
 }
 
+/// RFC 4291 §2.6.1, RFC 4861 §7.2.7, RFC 6164.
+#[test]
+fn the_address_of_every_router_of_a_network_is_answered_while_the_router_forwards() {
+    let anycast = "2001:db8:1::";
+    let mut router = router_of(config().interface("2001:db8:3::1/127").interface("2001:db8:4::/64"));
+    let asked = |router: &mut Router, port: u16, src: &str, target: &str| {
+        let out = router.send6(port, &solicitation(src, ip6(target), Some(ASKER)));
+        out.iter().find_map(|out| match out.ipv6().discovery() {
+            Some(ndp::Message::NeighborAdvertisement { target, flags, .. }) => Some((target, flags)),
+            _ => None,
+        })
+    };
+    let flags = ndp::flag::ROUTER | ndp::flag::SOLICITED;
+    assert_eq!(asked(&mut router, 0, LAN, anycast), Some((ip6(anycast), flags)));
+    // Who looks for a duplicate of it, or asks for it elsewhere, is not told; nor where there are two stations alone.
+    assert!(router.send6(0, &solicitation("::", ip6(anycast), None)).is_empty());
+    assert_eq!(asked(&mut router, 1, WAN, anycast), None);
+    assert_eq!(asked(&mut router, 2, "2001:db8:3::", "2001:db8:3::"), None);
+    // One that is configured as the router's own is an address like others.
+    let own = asked(&mut router, 3, "2001:db8:4::9", "2001:db8:4::");
+    assert_eq!(own, Some((ip6("2001:db8:4::"), flags | ndp::flag::OVERRIDE)));
+    let ping = |router: &mut Router| {
+        [(0, LAN), (1, WAN)].map(|(port, from)| {
+            let out = router.send6(port, &Ipv6Builder::new(from, anycast).echo_request(1, 1));
+            let answer = |out: &Output| out.to == To::Port(port) && out.ipv6().src.to_bits() == ip6(anycast);
+            out.iter()
+                .filter(|out| answer(out))
+                .filter_map(|out| out.ipv6().icmp)
+                .any(|icmp| icmp.0 == icmpv6::ECHO_REPLY)
+        })
+    };
+    assert_eq!(ping(&mut router), [true; 2]);
+    // The router sends nothing else from it.
+    let out = router.send6(0, &Ipv6Builder::new(LAN, FAR).udp(1, 2).hop_limit(1));
+    assert_eq!(out[0].ipv6().src.to_string(), "2001:db8:1::1");
+    router.reconfigure(|config| config.settings.ipv6.forward = false);
+    assert_eq!((ping(&mut router), asked(&mut router, 0, LAN, anycast)), ([false; 2], None));
+    router.reconfigure(|config| config.settings.ipv6.forward = true);
+    assert_eq!(ping(&mut router), [true; 2]);
+}
+
 #[test]
 fn discovery_is_believed_only_from_the_link_and_whole() {
     let mut router = router();

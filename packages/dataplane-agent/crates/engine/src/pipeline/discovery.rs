@@ -203,11 +203,12 @@ fn solicited<F>(
     target: u128,
     link: Option<[u8; 6]>,
 ) -> (DropReason, Option<NeighborMessage>) {
-    if !ipv6.has_address(target) {
+    let detects = received.src == 0;
+    let of_routers = snapshot.settings.ipv6.forward && ipv6.is_subnet_router(target);
+    if !ipv6.has_address(target) && (detects || !of_routers) {
         return (DropReason::NdIgnored, None);
     }
     let key = (interface.row, Addr(target));
-    let detects = received.src == 0;
     match state.shared.address_states.state(key) {
         Ipv6AddressState::Preferred => {}
         Ipv6AddressState::Tentative if detects => {
@@ -223,5 +224,10 @@ fn solicited<F>(
     }
     learn_asker(snapshot, state, interface, ipv6, received, link);
     let asker = (received.src, link.unwrap_or(received.station));
-    (DropReason::NdConsumed, Some(NeighborMessage::advertisement(interface.mac, target, Some(asker))))
+    let mut answer = NeighborMessage::advertisement(interface.mac, target, Some(asker));
+    if of_routers {
+        // Another router may answer as well (RFC 4861 §7.2.7).
+        answer.message.flags &= !ndp::flag::OVERRIDE;
+    }
+    (DropReason::NdConsumed, Some(answer))
 }

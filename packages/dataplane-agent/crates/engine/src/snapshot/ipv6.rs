@@ -36,6 +36,14 @@ impl InterfaceIpv6 {
         self.addresses.iter().any(|own| own.address == address)
     }
 
+    /// Whether an address is that of every router of a network of the interface, and not one of a station (RFC 4291 §2.6.1, RFC
+    /// 6164 §5).
+    pub fn is_subnet_router(&self, address: u128) -> bool {
+        let is_first =
+            |own: &OwnAddress| own.prefix_len <= 126 && own.address.masked(own.prefix_len) == address;
+        !ipv6::is_link_local(address) && !self.has_address(address) && self.addresses.iter().any(is_first)
+    }
+
     /// Whether a neighbour with this address can be on the interface.
     pub fn reaches(&self, address: u128) -> bool {
         let inside = |own: &OwnAddress| own.address.masked(own.prefix_len) == address.masked(own.prefix_len);

@@ -456,6 +456,8 @@ fn build_routes<A: Address>(
         before.addresses.iter().filter(of_family).eq(addresses.iter().filter(of_family))
             && states(&basis.snapshot.interfaces) == states(interfaces)
             && vrfs(&basis.config.routing_tables).eq(vrfs(configured))
+            // The addresses of every router of a network are those of one that forwards.
+            && (!A::HAS_SUBNET_ROUTER || basis.config.settings.ipv6.forward == config.settings.ipv6.forward)
     };
     if let Some((basis, FormerTables { main, others, .. })) = basis.filter(stays) {
         let of_family = |route: &&Route| A::of(route.destination).is_some();

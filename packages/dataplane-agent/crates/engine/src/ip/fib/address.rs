@@ -16,6 +16,8 @@ pub trait Address: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static {
     const BITS: u8;
     /// The last address of a network is its broadcast address.
     const HAS_BROADCAST: bool;
+    /// The first address of a network is that of every router of it: the subnet-router anycast address (RFC 4291 §2.6.1).
+    const HAS_SUBNET_ROUTER: bool;
     /// Name of the family.
     const FAMILY: &'static str;
     /// The structure that lookups read.

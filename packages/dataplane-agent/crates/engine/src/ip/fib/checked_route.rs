@@ -119,7 +119,7 @@ pub struct ConnectedBase<A> {
     pub addresses: Vec<Vec<(A, u8)>>,
     /// Own addresses, broadcasts and connected networks, by prefix.
     pub fixed: Vec<CheckedRoute<A>>,
-    /// The router's addresses and the broadcast addresses of their networks, sorted.
+    /// The router's addresses, those of every router of their networks, and the broadcast addresses of these, sorted.
     own: Vec<A>,
     /// Connected networks for `/ip/route`, in configured order; those of interfaces without carrier too.
     pub connected: Vec<Connected<A>>,
@@ -188,6 +188,10 @@ impl<A: Address> ConnectedBase<A> {
             });
             let Some(info) = info else { continue };
             connected_base.fixed.push(CheckedRoute { prefix, info, row: address.row });
+            // Both ends of a link between two routers are addresses of one of them (RFC 6164 §5).
+            if A::HAS_SUBNET_ROUTER && config.settings.ipv6.forward && len <= A::BITS - 2 {
+                connected_base.host(address.row, prefix.0, RouteLookup::Local { interface }, own);
+            }
             if A::HAS_BROADCAST && len <= A::BITS - 2 {
                 let lookup = RouteLookup::Broadcast { interface };
                 connected_base.host(address.row, prefix.0.last(len), lookup, own);
@@ -200,7 +204,7 @@ impl<A: Address> ConnectedBase<A> {
         Ok(connected_base)
     }
 
-    /// The router's addresses and the broadcast addresses of their networks.
+    /// The router's addresses, those of every router of their networks, and the broadcast addresses of these.
     pub fn own_addresses(&self) -> impl Iterator<Item = A> {
         self.own.iter().copied()
     }

@@ -13,6 +13,7 @@ use crate::packet::tuple::Addr;
 impl Address for u32 {
     const BITS: u8 = 32;
     const HAS_BROADCAST: bool = true;
+    const HAS_SUBNET_ROUTER: bool = false;
     const FAMILY: &'static str = "IPv4";
     type Cells = Cells;
     type Table = RouteTable;
@@ -57,6 +58,7 @@ impl Address for u32 {
 impl Address for u128 {
     const BITS: u8 = 128;
     const HAS_BROADCAST: bool = false;
+    const HAS_SUBNET_ROUTER: bool = true;
     const FAMILY: &'static str = "IPv6";
     type Cells = Trie;
     type Table = TrieWriter;
