@@ -1,4 +1,3 @@
-import { MAX_ROUTING_TABLES } from '@tollway/dataplane-agent/records';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Row } from '../src/snapshot/snapshot.js';
 import { loopFinder } from '../src/view/route-hints.js';
@@ -128,14 +127,6 @@ describe('a routing table', () => {
     await router.add('/ip/route', { gateway: 'ether1', 'routing-table': 'isp2' });
     await router.rest('PATCH', `${TABLE}/${table}`, { disabled: 'true' });
     expect(await flags('isp2')).toEqual(['false', 'false', 'false']);
-  });
-
-  it('beyond those that there may be is invalid', async () => {
-    const names = Array.from({ length: MAX_ROUTING_TABLES + 1 }, (_, at) => ({ name: `t${at}`, fib: '' }));
-    const answer = await router.rest('PUT', TABLE, names);
-    expect(answer.status, JSON.stringify(answer.body)).toBe(201);
-    expect(await flags('t0')).toEqual(['false', 'false', 'false']);
-    expect(await flags(`t${MAX_ROUTING_TABLES}`)).toEqual(['false', 'true', 'false']);
   });
 });
 
