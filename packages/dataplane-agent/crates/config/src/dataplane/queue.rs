@@ -154,6 +154,16 @@ pub enum TreeParent {
     },
 }
 
+impl TreeParent {
+    /// Row of the interface, for the root of the tree of an interface.
+    pub fn interface(self) -> Option<RowId> {
+        match self {
+            Self::Interface { interface } => Some(interface),
+            Self::Global | Self::Queue { .. } => None,
+        }
+    }
+}
+
 /// Queue of packets for a port that takes no more of them (`/queue/interface`). Interfaces without an entry keep
 /// only what the port itself keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

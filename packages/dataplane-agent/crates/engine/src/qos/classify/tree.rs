@@ -1,11 +1,13 @@
 //! `/queue/tree`: which leaf below `global`, and which below an interface, takes a packet.
 
-use tollway_config::dataplane::{DataplaneConfig, Mark, RowId};
+use std::collections::BTreeMap;
+
+use tollway_config::dataplane::{DataplaneConfig, InterfaceKind, Mark, RowId};
 
 use crate::qos::forest::{ClassId, Forest};
 
 /// The leaves below `global`, or below one interface.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Branch {
     /// First leaf with each mark, ascending.
     marked: Vec<(Mark, ClassId)>,
@@ -51,8 +53,7 @@ impl TreeClassifier {
             let branch = match class.interface {
                 None => &mut tree.global,
                 Some(row) => {
-                    let at = tree.interfaces.binary_search_by_key(&row, |(row, _)| *row);
-                    let at = at.unwrap_or_else(|at| {
+                    let at = tree.place(row).unwrap_or_else(|at| {
                         tree.interfaces.insert(at, (row, Branch::default()));
                         at
                     });
@@ -64,7 +65,26 @@ impl TreeClassifier {
         }
         tree.global.finish();
         tree.interfaces.iter_mut().for_each(|(_, branch)| branch.finish());
+        tree.give_to_vlans(config);
         tree
+    }
+
+    /// Gives VLANs without leaves of their own those of the nearest interface below that has some, as what leaves by a VLAN
+    /// leaves by that.
+    fn give_to_vlans(&mut self, config: &DataplaneConfig) {
+        let given: Vec<_> = vlans_in_trees_below(config, |row| self.place(row).is_ok()).collect();
+        for (vlan, below) in given {
+            if let Ok(from) = self.place(below)
+                && let Some(branch) = self.interfaces.get(from).map(|(_, branch)| branch.clone())
+                && let Err(at) = self.place(vlan)
+            {
+                self.interfaces.insert(at, (vlan, branch));
+            }
+        }
+    }
+
+    fn place(&self, row: RowId) -> Result<usize, usize> {
+        self.interfaces.binary_search_by_key(&row, |(row, _)| *row)
     }
 
     /// The leaf below `global`.
@@ -76,7 +96,29 @@ impl TreeClassifier {
     /// The leaf below the interface by which a packet leaves.
     #[inline]
     pub fn interface(&self, row: RowId, mark: Mark) -> Option<ClassId> {
-        let at = self.interfaces.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        let at = self.place(row).ok()?;
         self.interfaces.get(at)?.1.leaf(mark)
     }
+}
+
+/// Each VLAN that has no queues of `/queue/tree` itself, with the nearest interface below it that has; `has_tree` says which
+/// have.
+pub(super) fn vlans_in_trees_below<'a>(
+    config: &'a DataplaneConfig,
+    has_tree: impl Fn(RowId) -> bool + 'a,
+) -> impl Iterator<Item = (RowId, RowId)> + 'a {
+    let below: BTreeMap<RowId, RowId> = config
+        .interfaces
+        .iter()
+        .filter_map(|interface| match interface.kind {
+            InterfaceKind::Vlan { parent, .. } => Some((interface.row, parent)),
+            InterfaceKind::Ethernet { .. } | InterfaceKind::Loopback => None,
+        })
+        .collect();
+    config.interfaces.iter().map(|interface| interface.row).filter_map(move |row| {
+        // Configurations in which a VLAN is below itself are refused; the chain ends here in any case.
+        let chain = std::iter::successors(Some(row), |row| below.get(row).copied()).take(below.len() + 1);
+        let nearest = chain.clone().find(|row| has_tree(*row))?;
+        (nearest != row).then_some((row, nearest))
+    })
 }

@@ -32,11 +32,11 @@ impl Forest {
             }
         }
         for node in &config.tree_queues {
-            let interface = match node.parent {
-                TreeParent::Interface { interface } => Some(interface),
-                TreeParent::Global | TreeParent::Queue { .. } => None,
-            };
-            let id = forest.add(Identity { row: node.row, part: RowPart::Whole }, interface, &node.limit)?;
+            let id = forest.add(
+                Identity { row: node.row, part: RowPart::Whole },
+                node.parent.interface(),
+                &node.limit,
+            )?;
             forest.tree.push(id);
         }
         for queue in &config.interface_queues {
