@@ -26,7 +26,7 @@ use crate::ip::gateway_checks::{GatewayChecks, GatewayKey};
 use crate::ip::neighbor::StaticNeighbor;
 use crate::ip::routing_policy::RoutingPolicy;
 use crate::packet::family::Family;
-use crate::qos::classify::QueueTable;
+use crate::qos::classify::{QueueTable, vlans_in_trees_below};
 use crate::qos::forest::Forest;
 
 use interface::{Built, add_networks, build_interfaces, build_links, build_static_neighbors};
@@ -280,6 +280,7 @@ impl Snapshot {
                 && basis.config.tree_queues == config.tree_queues
                 && basis.config.interface_queues == config.interface_queues
                 && basis.config.queue_types == config.queue_types
+                && vlans_in_trees_below(basis.config) == vlans_in_trees_below(config)
         };
         let (forest, queues) = match basis.filter(same_queues) {
             Some(Basis { snapshot, .. }) => (Arc::clone(&snapshot.forest), Arc::clone(&snapshot.queues)),

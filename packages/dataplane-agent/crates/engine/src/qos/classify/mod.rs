@@ -14,7 +14,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tollway_config::dataplane::{DataplaneConfig, QueueTarget, RowId, SimpleQueue, TreeQueue};
@@ -25,7 +25,8 @@ use crate::ids::QueueDirection;
 use crate::packet::tuple::Addr;
 use condition::{PacketFields, QueueCondition};
 use siblings::Siblings;
-use tree::{TreeClassifier, vlans_in_trees_below};
+use tree::TreeClassifier;
+pub(crate) use tree::vlans_in_trees_below;
 
 /// No queue; above every position.
 const NOBODY: u32 = i32::MAX as u32;
@@ -237,9 +238,7 @@ fn digest(config: &DataplaneConfig, salt: u64) -> u64 {
         let TreeQueue { row, parent, packet_marks, limit: _ } = node;
         (row, parent, packet_marks).hash(&mut hasher);
     }
-    let with_trees: BTreeSet<RowId> =
-        config.tree_queues.iter().filter_map(|node| node.parent.interface()).collect();
-    vlans_in_trees_below(config, |row| with_trees.contains(&row)).for_each(|given| given.hash(&mut hasher));
+    vlans_in_trees_below(config).hash(&mut hasher);
     hasher.finish()
 }
 

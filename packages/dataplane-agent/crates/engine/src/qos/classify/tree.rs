@@ -1,6 +1,6 @@
 //! `/queue/tree`: which leaf below `global`, and which below an interface, takes a packet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tollway_config::dataplane::{DataplaneConfig, InterfaceKind, Mark, RowId};
 
@@ -72,8 +72,7 @@ impl TreeClassifier {
     /// Gives VLANs without leaves of their own those of the nearest interface below that has some, as what leaves by a VLAN
     /// leaves by that.
     fn give_to_vlans(&mut self, config: &DataplaneConfig) {
-        let given: Vec<_> = vlans_in_trees_below(config, |row| self.place(row).is_ok()).collect();
-        for (vlan, below) in given {
+        for (vlan, below) in vlans_in_trees_below(config) {
             if let Ok(from) = self.place(below)
                 && let Some(branch) = self.interfaces.get(from).map(|(_, branch)| branch.clone())
                 && let Err(at) = self.place(vlan)
@@ -101,24 +100,22 @@ impl TreeClassifier {
     }
 }
 
-/// Each VLAN that has no queues of `/queue/tree` itself, with the nearest interface below it that has; `has_tree` says which
-/// have.
-pub(super) fn vlans_in_trees_below<'a>(
-    config: &'a DataplaneConfig,
-    has_tree: impl Fn(RowId) -> bool + 'a,
-) -> impl Iterator<Item = (RowId, RowId)> + 'a {
-    let below: BTreeMap<RowId, RowId> = config
-        .interfaces
-        .iter()
-        .filter_map(|interface| match interface.kind {
-            InterfaceKind::Vlan { parent, .. } => Some((interface.row, parent)),
-            InterfaceKind::Ethernet { .. } | InterfaceKind::Loopback => None,
-        })
-        .collect();
-    config.interfaces.iter().map(|interface| interface.row).filter_map(move |row| {
+/// Each VLAN that has no queues of `/queue/tree` itself, with the nearest interface below it that has.
+pub(crate) fn vlans_in_trees_below(config: &DataplaneConfig) -> Vec<(RowId, RowId)> {
+    let with_trees: BTreeSet<RowId> =
+        config.tree_queues.iter().filter_map(|node| node.parent.interface()).collect();
+    if with_trees.is_empty() {
+        return Vec::new();
+    }
+    let vlans = config.interfaces.iter().filter_map(|interface| match interface.kind {
+        InterfaceKind::Vlan { parent, .. } => Some((interface.row, parent)),
+        InterfaceKind::Ethernet { .. } | InterfaceKind::Loopback => None,
+    });
+    let below: BTreeMap<RowId, RowId> = vlans.collect();
+    let nearest = |row: RowId| {
         // Configurations in which a VLAN is below itself are refused; the chain ends here in any case.
-        let chain = std::iter::successors(Some(row), |row| below.get(row).copied()).take(below.len() + 1);
-        let nearest = chain.clone().find(|row| has_tree(*row))?;
-        (nearest != row).then_some((row, nearest))
-    })
+        let mut chain = std::iter::successors(Some(row), |row| below.get(row).copied()).take(below.len() + 1);
+        chain.find(|row| with_trees.contains(row)).filter(|nearest| *nearest != row)
+    };
+    below.keys().filter_map(|vlan| Some((*vlan, nearest(*vlan)?))).collect()
 }
