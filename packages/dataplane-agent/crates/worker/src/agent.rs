@@ -183,7 +183,9 @@ impl Agent {
     /// Synchronises the router's namespaces with the interfaces, addresses and routes of the router.
     fn sync_router_namespace(&mut self) -> Result<(), WorkerLost> {
         let Some(router) = &mut self.router else { return Ok(()) };
-        for problem in router.apply(&self.active.config, &self.snapshot, &mut self.workers)? {
+        let deprecated = self.autoconfiguration.deprecated();
+        let problems = router.apply(&self.active.config, &self.snapshot, &deprecated, &mut self.workers)?;
+        for problem in problems {
             self.log("system,error", format!("router namespace: {problem}"));
         }
         Ok(())

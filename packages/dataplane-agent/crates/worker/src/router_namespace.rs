@@ -9,7 +9,7 @@ use tollway_config::dataplane::{
 };
 use tollway_engine::ip::fib::{Address, Discard, ListedRoute, RouteSource, Table};
 use tollway_engine::packet::tuple::Zone;
-use tollway_engine::snapshot::Snapshot;
+use tollway_engine::snapshot::{OwnAddress, Snapshot};
 use tollway_io::netns::Namespace;
 use tollway_io::tap;
 use tollway_wire::ipv6;
@@ -30,8 +30,9 @@ struct TapState {
     up: bool,
     /// Words of `ip address add`, without the device.
     addresses: BTreeSet<String>,
-    /// Addresses of IPv6 with their prefix lengths. The kernel takes them from a device that is down.
-    ipv6: BTreeSet<String>,
+    /// Addresses of IPv6 with their prefix lengths, and whether they are deprecated (RFC 4862 §5.5.4): new connections are to
+    /// have others. The kernel takes them from a device that is down.
+    ipv6: BTreeMap<String, bool>,
 }
 
 /// The namespace and what the agent has configured in it.
@@ -98,9 +99,10 @@ impl RouterNamespace {
         &mut self,
         config: &DataplaneConfig,
         snapshot: &Snapshot,
+        deprecated: &BTreeSet<RowId>,
         workers: &mut Workers,
     ) -> Result<Vec<String>, WorkerLost> {
-        let wanted = wanted_taps(config, snapshot, self.zone);
+        let wanted = wanted_taps(config, snapshot, deprecated, self.zone);
         let ways = Ways::new(config, &wanted, self.zone);
         let mut routes = wanted_routes(snapshot.home(self.zone), &ways);
         routes.append(&mut wanted_routes(snapshot.home6(self.zone), &ways));
@@ -236,7 +238,12 @@ pub fn row_of(device: &str) -> Option<RowId> {
     device.strip_prefix("tw")?.parse().ok()
 }
 
-fn wanted_taps(config: &DataplaneConfig, snapshot: &Snapshot, zone: Zone) -> BTreeMap<RowId, TapState> {
+fn wanted_taps(
+    config: &DataplaneConfig,
+    snapshot: &Snapshot,
+    deprecated: &BTreeSet<RowId>,
+    zone: Zone,
+) -> BTreeMap<RowId, TapState> {
     let mut taps = BTreeMap::new();
     for interface in config.interfaces.iter().filter(|interface| interface.zone == zone) {
         let addresses: BTreeSet<String> = config
@@ -245,7 +252,7 @@ fn wanted_taps(config: &DataplaneConfig, snapshot: &Snapshot, zone: Zone) -> BTr
             .filter(|address| address.interface == interface.row)
             .filter_map(address_words)
             .collect();
-        let ipv6 = ipv6_words(snapshot, interface);
+        let ipv6 = ipv6_words(snapshot, interface, deprecated);
         if addresses.is_empty() && ipv6.is_empty() {
             continue;
         }
@@ -261,7 +268,7 @@ fn wanted_taps(config: &DataplaneConfig, snapshot: &Snapshot, zone: Zone) -> BTr
                 mtu: interface.mtu,
                 up: !interface.disabled,
                 addresses,
-                ipv6: if interface.disabled { BTreeSet::new() } else { ipv6 },
+                ipv6: if interface.disabled { BTreeMap::new() } else { ipv6 },
             },
         );
     }
@@ -269,11 +276,16 @@ fn wanted_taps(config: &DataplaneConfig, snapshot: &Snapshot, zone: Zone) -> BTr
 }
 
 /// The addresses of IPv6 that the router has on an interface, made ones included. Linux has no IPv6 on a device with a
-/// smaller MTU than RFC 8200 section 5 requires.
-fn ipv6_words(snapshot: &Snapshot, interface: &Interface) -> BTreeSet<String> {
+/// smaller MTU than RFC 8200 section 5 requires. `deprecated` has the rows of those that are.
+fn ipv6_words(
+    snapshot: &Snapshot,
+    interface: &Interface,
+    deprecated: &BTreeSet<RowId>,
+) -> BTreeMap<String, bool> {
     let ipv6 = snapshot.interface_of(interface.row).and_then(|known| known.ipv6.as_ref());
     let own = ipv6.filter(|_| interface.mtu >= ipv6::MIN_MTU).map_or(&[][..], |ipv6| &ipv6.addresses);
-    own.iter().map(|own| format!("{}/{}", Ipv6Addr::from_bits(own.address), own.prefix_len)).collect()
+    let words = |own: &OwnAddress| format!("{}/{}", Ipv6Addr::from_bits(own.address), own.prefix_len);
+    own.iter().map(|own| (words(own), deprecated.contains(&own.row))).collect()
 }
 
 fn address_words(address: &InterfaceAddress) -> Option<String> {
@@ -323,12 +335,14 @@ fn tap_lines(row: RowId, has: Option<&TapState>, wanted: &TapState) -> Vec<Strin
     for words in wanted.addresses.difference(addresses) {
         lines.push(format!("address add {words} dev {name}"));
     }
+    let none = BTreeMap::new();
     let ipv6 = has.map_or(&none, |has| &has.ipv6);
-    for words in ipv6.difference(&wanted.ipv6).filter(|_| wanted.up) {
+    for words in ipv6.keys().filter(|words| wanted.up && !wanted.ipv6.contains_key(*words)) {
         lines.push(format!("address del {words} dev {name}"));
     }
-    for words in wanted.ipv6.difference(ipv6) {
-        lines.push(format!("address replace {words} dev {name} nodad"));
+    for (words, deprecated) in wanted.ipv6.iter().filter(|(words, is)| ipv6.get(*words) != Some(is)) {
+        let preferred = if *deprecated { " preferred_lft 0" } else { "" };
+        lines.push(format!("address replace {words} dev {name} nodad{preferred}"));
     }
     lines
 }

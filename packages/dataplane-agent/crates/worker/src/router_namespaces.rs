@@ -1,9 +1,9 @@
 //! The network namespaces of the router: one for the interfaces in no VRF, in which its services run, and one for each VRF,
 //! so that what listens and sends there is apart, even with the same addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tollway_config::dataplane::DataplaneConfig;
+use tollway_config::dataplane::{DataplaneConfig, RowId};
 use tollway_engine::packet::tuple::Zone;
 use tollway_engine::snapshot::Snapshot;
 
@@ -49,7 +49,7 @@ impl RouterNamespaces {
     }
 
     /// Reconciles the namespaces with a configuration and with the router's active routes, which depend on its links
-    /// too. Returns what failed, for the log.
+    /// too. `deprecated` has the rows of addresses that new connections are not to have. Returns what failed, for the log.
     ///
     /// # Errors
     /// When a worker is lost.
@@ -57,6 +57,7 @@ impl RouterNamespaces {
         &mut self,
         config: &DataplaneConfig,
         snapshot: &Snapshot,
+        deprecated: &BTreeSet<RowId>,
         workers: &mut Workers,
     ) -> Result<Vec<String>, WorkerLost> {
         let wanted = names(config, self.main.name());
@@ -84,7 +85,7 @@ impl RouterNamespaces {
             }
         }
         for namespace in self.all() {
-            problems.extend(namespace.apply(config, snapshot, workers)?);
+            problems.extend(namespace.apply(config, snapshot, deprecated, workers)?);
         }
         Ok(problems)
     }

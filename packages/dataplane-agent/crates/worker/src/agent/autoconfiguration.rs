@@ -1,6 +1,7 @@
 //! The router as a host: default routes and addresses of its own by the router advertisements that it has heard (RFC 4861
 //! §6.3.4, RFC 4862 §5.5).
 
+use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
@@ -89,6 +90,13 @@ impl Autoconfiguration {
             network: network_address,
             ipv6: Ipv6AddressOptions { eui_64: true, ..Ipv6AddressOptions::default() },
         })
+    }
+
+    /// Rows of the addresses that are not to be used for new connections (RFC 4862 §5.5.4).
+    pub(super) fn deprecated(&self) -> BTreeSet<RowId> {
+        let deprecated = self.heard.networks.iter().filter(|network| network.deprecated).map(key_of);
+        let row = |key| self.rows.iter().find(|(known, _)| *known == key).map(|(_, row)| *row);
+        deprecated.filter_map(row).collect()
     }
 
     /// Default routes, and routes to networks of the link in which the router has no address.
@@ -182,6 +190,7 @@ mod tests {
         assert_eq!(rows(&made), [(first, 64), (second, 64)]);
         made.follow(networks(&[HeardNetwork { deprecated: true, ..NETWORK }, OTHER]));
         assert_eq!(rows(&made), [(second, 64), (first, 64)]);
+        assert_eq!(made.deprecated(), [first].into());
         made.follow(networks(&[HeardNetwork { on_link: false, ..OTHER }]));
         assert_eq!(rows(&made), [(second, 128)]);
         assert_eq!(made.extended(&config(&[1])), None, "only where advertisements are taken");

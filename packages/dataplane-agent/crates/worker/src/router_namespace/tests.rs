@@ -100,7 +100,7 @@ fn snapshot(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Snapsho
 }
 
 fn taps(config: &DataplaneConfig) -> BTreeMap<RowId, TapState> {
-    wanted_taps(config, &snapshot(config, |_| true), 0)
+    wanted_taps(config, &snapshot(config, |_| true), &BTreeSet::new(), 0)
 }
 
 /// The routes of the namespace while these interfaces have a carrier.
@@ -111,7 +111,7 @@ fn wanted_words(config: &DataplaneConfig, running: impl Fn(&str) -> bool) -> Vec
 
 /// The routes of the namespace of a zone.
 fn words_of(config: &DataplaneConfig, snapshot: &Snapshot, zone: Zone) -> Vec<String> {
-    let taps = wanted_taps(config, snapshot, zone);
+    let taps = wanted_taps(config, snapshot, &BTreeSet::new(), zone);
     let ways = Ways::new(config, &taps, zone);
     let mut routes = wanted_routes(snapshot.home(zone), &ways);
     routes.append(&mut wanted_routes(snapshot.home6(zone), &ways));
@@ -144,8 +144,8 @@ fn the_namespace_of_a_vrf_has_its_interfaces_and_routes() {
         route([0, 0, 0, 0], 0, 1, by([192, 168, 88, 254], Some(0))),
     ];
     let snapshot = snapshot(&config, |_| true);
-    assert_eq!(wanted_taps(&config, &snapshot, 0).into_keys().collect::<Vec<_>>(), [1]);
-    assert_eq!(wanted_taps(&config, &snapshot, 7).into_keys().collect::<Vec<_>>(), [2]);
+    assert_eq!(wanted_taps(&config, &snapshot, &BTreeSet::new(), 0).into_keys().collect::<Vec<_>>(), [1]);
+    assert_eq!(wanted_taps(&config, &snapshot, &BTreeSet::new(), 7).into_keys().collect::<Vec<_>>(), [2]);
     assert_eq!(
         words_of(&config, &snapshot, 0),
         [
@@ -196,6 +196,12 @@ fn addresses_and_routes_of_ipv6_are_there_while_the_interface_is_enabled() {
         "address replace fe80::ff:fe00:3/64 dev tw3 nodad",
     ];
     assert_eq!(tap_lines(3, None, &up)[4..], added);
+    // One of them is not to be used any more, and again.
+    let deprecated = wanted_taps(&config, &snapshot(&config, |_| true), &[200].into(), 0).remove(&3).unwrap();
+    let changed = "address replace 2001:db8::ff:fe00:3/64 dev tw3 nodad preferred_lft 0";
+    assert_eq!(tap_lines(3, None, &deprecated)[4..], [changed, added[1]]);
+    assert_eq!(tap_lines(3, Some(&up), &deprecated), [changed]);
+    assert_eq!(tap_lines(3, Some(&deprecated), &up), [added[0]]);
     // A device that goes down loses them.
     config.interfaces[2].disabled = true;
     let down = taps(&config).remove(&3).unwrap();
