@@ -11,6 +11,7 @@ use tollway_config::dataplane::{
 use tollway_engine::ip::fib::{DynamicRoute, DynamicTarget};
 use tollway_engine::ip::heard_routers::{Heard, HeardNetwork, HeardRouter};
 use tollway_engine::ip::router_advertisements::Network;
+use tollway_engine::time::Now;
 use tollway_io::clock;
 
 use super::Agent;
@@ -22,6 +23,9 @@ use crate::workers::WorkerLost;
 const METRIC: u32 = 1024;
 /// Distance of what has been heard: that of static routes.
 const DISTANCE: u8 = 1;
+/// Time between two changes that are taken over, ns: tables are built anew for each, and who is on the link can send
+/// advertisements that contradict each other at any rate.
+const INTERVAL: u64 = 1_000_000_000;
 /// Length of an address of a network that is not on the link, bits.
 const ALONE: u8 = 128;
 
@@ -32,9 +36,16 @@ pub(super) struct Autoconfiguration {
     rows: Vec<((RowId, Network), RowId)>,
     /// Rows that have been given.
     given: RowId,
+    /// When another change is taken over at the earliest, ns.
+    next: u64,
 }
 
 impl Autoconfiguration {
+    /// Whether changes may be taken over now.
+    const fn is_due(&self, now: Now) -> bool {
+        now.0 >= self.next
+    }
+
     /// Takes over what has been heard. Returns whether addresses come, go or are used less; `None` when nothing changes.
     fn follow(&mut self, heard: Heard) -> Option<bool> {
         if heard == self.heard {
@@ -135,8 +146,13 @@ impl Agent {
 
     /// Takes over routers and networks that have been heard, or that have ended.
     pub(super) fn follow_routers(&mut self) -> Result<(), WorkerLost> {
-        let heard = self.shared.heard_routers.heard(clock::now());
+        let now = clock::now();
+        if !self.autoconfiguration.is_due(now) {
+            return Ok(());
+        }
+        let heard = self.shared.heard_routers.heard(now);
         let Some(addresses) = self.autoconfiguration.follow(heard) else { return Ok(()) };
+        self.autoconfiguration.next = now.0.saturating_add(INTERVAL);
         if addresses {
             self.facts_version += 1;
             let config = Arc::clone(&self.active.config);
