@@ -143,3 +143,24 @@ test('frames of a VLAN that one side does not have are dropped as such, and come
   await near.rest.set('/interface', (await rowOf(near, 'ether2'))['.id'] ?? '', { disabled: 'no' });
   await eventually(() => left.ping('10.10.3.2', 1) === 1);
 });
+
+test('a tree of queues below a port holds what leaves by its VLANs, and a VLAN with a tree has that one', async () => {
+  const tree = (parent: string) => near.rest.add('/queue/tree', { name: `below-${parent}`, parent });
+  const passed = async () => {
+    const before = await near.rest.list('/queue/tree');
+    expect(left.ping('10.10.3.2', 5)).toBe(5);
+    const after = await near.rest.list('/queue/tree');
+    return after.map(({ packets }, at) => Number(packets) - Number(before[at]?.packets));
+  };
+  await tree('ether2');
+  await eventually(async () => {
+    const [port] = await passed();
+    return port !== undefined && port >= 5;
+  });
+  await tree('customer');
+  await eventually(async () => {
+    const [port, vlan] = await passed();
+    return port !== undefined && vlan !== undefined && vlan >= 5 && port < 5;
+  });
+  for (const row of await near.rest.list('/queue/tree')) await near.rest.remove('/queue/tree', row['.id'] ?? '');
+});
