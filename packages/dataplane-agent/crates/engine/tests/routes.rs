@@ -1,6 +1,7 @@
 //! Routes that change under traffic: configured ones by commits, others by other programs.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use tollway_config::dataplane::{Route, RouteTarget, RowId};
 use tollway_config::protocol::TraceFilter;
@@ -156,6 +157,22 @@ fn a_refused_configuration_leaves_the_routes_alone() {
     assert!(rebuilt.routes.v4.main.is_some());
     assert_eq!(snapshot.fib().routes(), before);
     assert_eq!(rebuilt.snapshot.fib().routes(), before);
+}
+
+/// A table takes memory of huge pages, so that hundreds are not made anew with each other one.
+#[test]
+fn beside_many_tables_another_one_leaves_them_as_they_are() {
+    let tables = |count: usize| {
+        let routed = base().route("100.64.0.0/16", "10.2.0.2");
+        (0..count).fold(routed, |config, _| config.routing_table()).config
+    };
+    for (count, stays) in [(3, false), (20, true)] {
+        let config = tables(count);
+        let snapshot = Snapshot::build(&config, &ports(), 1, 1).unwrap();
+        let basis = Basis { config: &config, snapshot: &snapshot };
+        let rebuilt = Snapshot::rebuild(basis, &tables(count + 1), &ports(), 2).unwrap();
+        assert_eq!(Arc::ptr_eq(snapshot.fib(), rebuilt.snapshot.fib()), stays, "{count} tables");
+    }
 }
 
 fn shared_parts(one: &Snapshot, other: &Snapshot) -> Vec<SnapshotPart> {

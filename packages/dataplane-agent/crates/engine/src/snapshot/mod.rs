@@ -181,6 +181,8 @@ const UNUSED_BLOCKS: usize = 1 << 14;
 /// Number of routes up to which a commit that changes routes and other parts builds a new table, so that all changes
 /// take effect together.
 const FEW_ROUTES: usize = 1 << 14;
+/// Number of tables beside the main one up to which it is so; each takes memory of a few huge pages.
+const FEW_TABLES: usize = 16;
 
 impl Snapshot {
     /// Builds the tables. `ports` is indexed by [`PortId`](crate::ids::PortId); `generation` must differ from that of
@@ -468,7 +470,8 @@ fn build_routes<A: Address>(
             let changed = ChangedTables::default();
             return Ok(BuiltRoutes { main: Arc::clone(main), others: others.clone(), changed });
         }
-        let few = main.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES;
+        let few =
+            main.len() <= FEW_ROUTES && config.routes.len() <= FEW_ROUTES && configured.len() <= FEW_TABLES;
         if !(few && differs_in_more(basis.config, config)) {
             let bases = Bases::of_tables(main, others);
             let mut checked =
