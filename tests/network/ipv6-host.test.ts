@@ -30,8 +30,8 @@ const made = async (): Promise<Row | undefined> =>
 const learned = async (): Promise<Row | undefined> =>
   (await router.rest.list('/ipv6/route')).find((row) => row['dst-address'] === '::/0');
 
-/** The first gateway advertises itself, for a time in seconds. */
-const advertise = (lifetime: string): Background =>
+/** The first gateway advertises itself, for a time in seconds, and the network, for a time or as one that is deprecated. */
+const advertise = (lifetime: string, network = '2h'): Background =>
   gateway.start(
     'dnsmasq',
     '--conf-file=/dev/null',
@@ -40,7 +40,7 @@ const advertise = (lifetime: string): Background =>
     '--leasefile-ro',
     '--interface=eth0',
     '--enable-ra',
-    `--dhcp-range=${NETWORK}:,ra-only,64,2h`,
+    `--dhcp-range=${NETWORK}:,ra-only,64,${network}`,
     `--ra-param=eth0,4,${lifetime}`,
   );
 
@@ -142,4 +142,15 @@ test('a neighbour that nobody uses is kept while there are few, and then as long
   expect(await known()).toBe(true);
   await set({ 'min-neighbor-entries': '0' });
   await eventually(async () => !(await known()));
+});
+
+test('services know which address is deprecated', async () => {
+  await advertising.end('SIGTERM');
+  advertising = advertise('600', 'deprecated');
+  const isDeprecated = (): boolean =>
+    /inet6 2001:db8:77:\S+ .*deprecated/.test(inside.must('ip', '-6', 'address', 'show', 'scope', 'global'));
+  await eventually(async () => (await made())?.deprecated === 'true' && isDeprecated());
+  await advertising.end('SIGTERM');
+  advertising = advertise('600');
+  await eventually(async () => (await made())?.deprecated === 'false' && !isDeprecated());
 });
