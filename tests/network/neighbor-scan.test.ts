@@ -53,7 +53,8 @@ beforeAll(async () => {
     for (const [at, address] of family.router.entries()) {
       await router.rest.add(`${family.menu}/address`, { address, interface: `ether${at + 1}` });
     }
-    const limits = family.menu === '/ip' ? {} : { 'min-neighbor-entries': '0', 'soft-max-neighbor-entries': '512' };
+    const limits: Record<string, string> =
+      family.menu === '/ip' ? {} : { 'min-neighbor-entries': '0', 'soft-max-neighbor-entries': '512' };
     await router.rest.command(`${family.menu}/settings/set`, { ...limits, 'max-neighbor-entries': '512' });
     const [own, other] = family.router.map((address) => address.split('/')[0] ?? '') as [string, string];
     wan.must('ip', 'address', 'add', family.wan, 'dev', 'eth0');
