@@ -17,10 +17,11 @@
 
 // From the bottom up: a module uses those declared before it (tests/modules.rs).
 
-// Identifiers, clock, configuration errors, random numbers.
+// Identifiers, clock, configuration errors, random numbers, pages of memory.
 pub mod error;
 pub mod ids;
 pub mod interface;
+pub mod pages;
 mod random;
 mod sync;
 pub mod time;

@@ -13,6 +13,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tollway_engine::pages;
+
 /// Bytes of a huge page (x86-64 and arm64 with 4 KiB pages).
 const HUGE_PAGE: usize = 2 << 20;
 
@@ -30,8 +32,9 @@ const LINE_STRIDE: usize = 23;
 /// would waste more than a third of their pages.
 const THRESHOLD: usize = HUGE_PAGE / 3 * 4;
 
-/// The system's allocator, except that large allocations are mapped with `MADV_HUGEPAGE` (madvise(2)). Where the kernel
-/// has no huge pages left, or is configured to give none, they are on ordinary pages.
+/// The system's allocator, except that large allocations are mapped with `MADV_HUGEPAGE` (madvise(2)), unless the engine asks
+/// for [ordinary pages](tollway_engine::pages). Where the kernel has no huge pages left, or is configured to give none, they
+/// are on ordinary pages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HugePages;
 
@@ -46,8 +49,8 @@ const fn huge_length(size: usize) -> Option<usize> {
     size.checked_next_multiple_of(HUGE_PAGE)
 }
 
-/// Maps zeroed memory of at least `size` bytes, which begins at some line of the first page of a huge page; null when
-/// there is none.
+/// Maps zeroed memory of at least `size` bytes, which begins at some line of the first page of a huge page, or where one
+/// would be; null when there is none.
 fn map(size: usize) -> *mut u8 {
     static BLOCKS: AtomicUsize = AtomicUsize::new(0);
     let Some(length) = huge_length(size) else { return ptr::null_mut() };
@@ -80,7 +83,8 @@ fn map(size: usize) -> *mut u8 {
         if skip < HUGE_PAGE {
             libc::munmap(start.add(length + PAGE).cast(), HUGE_PAGE - skip);
         }
-        libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE);
+        let advice = if pages::are_ordinary() { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
+        libc::madvise(start.cast(), length, advice);
         start.add(line * LINE)
     }
 }

@@ -20,6 +20,7 @@ use crate::error::BuildError;
 use crate::flow::change_counters::TableStamp;
 use crate::interface::InterfaceMap;
 use crate::packet::tuple::Zone;
+use crate::pages;
 
 /// A table with a number.
 #[derive(Debug, Clone)]
@@ -165,9 +166,8 @@ impl<A: Address> Tables<A> {
                     changed.push((number, routes));
                     Some(Arc::clone(table))
                 }
-                None if zone != 0 => Some(Arc::new(Table::with_routes(Arc::clone(bases.of(zone)), &routes)?)),
-                None if routes.routes.is_empty() => None,
-                None => Some(Arc::new(Table::without_networks(Arc::clone(bases.of(0)), &routes)?)),
+                None if zone == 0 && routes.routes.is_empty() => None,
+                None => Some(Arc::new(new_table(bases.of(zone), zone, &routes)?)),
             };
             if zone != 0 && tables.zones.insert(zone, number).is_some() {
                 return Err(BuildError::row(row, format!("zone {zone} has another routing table")));
@@ -270,6 +270,22 @@ impl<A: Address> Tables<A> {
         }
         Ok(stamps)
     }
+}
+
+/// Number of configured routes from which on a table is worth huge pages. Of a smaller one, each network may be in another
+/// huge page, and there may be thousands of tables.
+const LARGE: usize = 10_000;
+
+fn new_table<A: Address>(
+    base: &Arc<ConnectedBase<A>>,
+    zone: Zone,
+    routes: &StaticRoutes<A>,
+) -> Result<Table<A>, BuildError> {
+    let new = || match zone {
+        0 => Table::without_networks(Arc::clone(base), routes),
+        _ => Table::with_routes(Arc::clone(base), routes),
+    };
+    if routes.routes.len() < LARGE { pages::ordinary(new) } else { new() }
 }
 
 #[cfg(test)]
