@@ -1,6 +1,10 @@
-//! A change of the rules or routing tables of one family leaves the flows of the other one in the flow cache, with their rule counters.
+//! A change of the rules, routing tables, addresses or static neighbours of one family leaves the flows of the other one in the flow cache, with their rule counters.
 
-use tollway_config::dataplane::{Action, Chain, DataplaneConfig, Matcher, Rule, TrackingMode};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use tollway_config::dataplane::{
+    Action, Chain, DataplaneConfig, InterfaceAddress, Matcher, Rule, StaticNeighbor, TrackingMode,
+};
 use tollway_engine::engine::fast_path_handlers::handlers;
 use tollway_engine::packet::slow_reason::SlowReason;
 use tollway_testkit::dual_stack::IPV6_ROWS;
@@ -85,10 +89,34 @@ fn routed(config: &mut DataplaneConfig, v6: bool, chains: fn(&mut DataplaneConfi
     added(chains(config));
 }
 
+fn address(interface: u32, address: &str, prefix_len: u8) -> InterfaceAddress {
+    let (address, ipv6) = (address.parse().expect("an address"), Default::default());
+    InterfaceAddress {
+        row: ADDED,
+        interface,
+        address,
+        prefix_len,
+        network: masked(address, prefix_len),
+        ipv6,
+    }
+}
+
+fn masked(address: IpAddr, prefix_len: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(v4) => Ipv4Addr::from_bits(v4.to_bits() & u32::MAX << (32 - prefix_len)).into(),
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & u128::MAX << (128 - prefix_len)).into(),
+    }
+}
+
+fn neighbor(address: &str) -> StaticNeighbor {
+    let (address, mac_address) = (address.parse().expect("an address"), "02:01:0a:00:00:77".to_owned());
+    StaticNeighbor { row: ADDED, interface: 1, address, mac_address, published: false }
+}
+
 /// Changes of a family, and whether it is IPv6.
 type Change = (&'static str, bool, fn(&mut DataplaneConfig));
 
-const CHANGES: [Change; 15] = [
+const CHANGES: [Change; 19] = [
     ("filter", false, |config| added(&mut config.filter)),
     ("filter", true, |config| added(&mut config.ipv6_filter)),
     ("filter in another order", false, |config| config.filter[0].rules.reverse()),
@@ -102,6 +130,10 @@ const CHANGES: [Change; 15] = [
     ("routing table built anew", false, |config| routed(config, false, |config| &mut config.filter)),
     ("routing table built anew", true, |config| routed(config, true, |config| &mut config.ipv6_filter)),
     ("no rules", true, |config| config.ipv6_filter.clear()),
+    ("address", false, |config| config.addresses.push(address(1, "10.78.0.1", 24))),
+    ("address", true, |config| config.addresses.push(address(1, "2001:db8:78::1", 64))),
+    ("static neighbour", false, |config| config.neighbors.push(neighbor("192.168.88.77"))),
+    ("static neighbour", true, |config| config.neighbors.push(neighbor("fe80::77"))),
     ("routing rule", false, |config| {
         config.routing_rules =
             vec![tollway_config::dataplane::RoutingRule { source: network(HOST), ..routing_rule(lookup(1)) }];

@@ -12,6 +12,7 @@ use crate::ids::{LinkId, NO_INTERFACE, NO_LINK, PortId};
 use crate::interface::InterfaceMap;
 use crate::ip::mask;
 use crate::ip::neighbor::StaticNeighbor;
+use crate::packet::family::Family;
 use crate::packet::tuple::{Addr, Zone};
 
 /// Properties of a port that are not part of the configuration.
@@ -73,6 +74,22 @@ impl Interface {
         self.networks.iter().any(inside)
     }
 
+    /// Whether all that concerns packets of a family is the same.
+    pub(super) fn is_as(&self, other: &Self, family: Family) -> bool {
+        let Self { row, name, port, mac, mtu, arp, reachable_ms, enabled, up, zone, .. } = self;
+        let Self { addresses, networks, published, ipv6, .. } = self;
+        (row, name, port, mac, mtu) == (&other.row, &other.name, &other.port, &other.mac, &other.mtu)
+            && (arp, reachable_ms) == (&other.arp, &other.reachable_ms)
+            && (enabled, up, zone) == (&other.enabled, &other.up, &other.zone)
+            && match family {
+                Family::V4 => {
+                    let others = (&other.addresses, &other.networks, &other.published);
+                    (addresses, networks, published) == others
+                }
+                Family::V6 => *ipv6 == other.ipv6,
+            }
+    }
+
     /// Whether it is a loopback interface that is up: any other has a link then.
     pub(crate) fn is_loopback(&self) -> bool {
         self.up && self.port.is_none()
@@ -102,6 +119,16 @@ pub struct Port {
     pub up: bool,
     /// Its interface has IPv6.
     pub ipv6: bool,
+}
+
+impl Port {
+    /// Whether all that concerns packets of a family is the same.
+    pub(super) fn is_as(&self, other: &Self, family: Family) -> bool {
+        match family {
+            Family::V4 => *self == Self { ipv6: self.ipv6, ..*other },
+            Family::V6 => self == other,
+        }
+    }
 }
 
 fn parse_mac(row: RowId, text: &str) -> Result<[u8; 6], BuildError> {

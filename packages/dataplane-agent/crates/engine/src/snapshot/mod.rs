@@ -351,45 +351,53 @@ impl Snapshot {
         };
         if let Some(basis) = basis.filter(|basis| snapshot.decides_as(basis, config)) {
             let before = basis.snapshot;
-            let same = Family::ALL.map(|family| snapshot.decides_in(family, before));
-            if same != [false; 2] {
+            let same = Family::ALL.map(|family| snapshot.decides_in(family, &basis, config));
+            let epochs = snapshot.family_epochs.iter_mut().zip(before.family_epochs);
+            for ((epoch, before), _) in epochs.zip(same).filter(|(_, same)| *same) {
+                *epoch = before;
+            }
+            let like = snapshot.interfaces == before.interfaces
+                && snapshot.ports == before.ports
+                && basis.config.neighbors == config.neighbors;
+            if like && same != [false; 2] {
                 snapshot.cache_epoch = before.cache_epoch;
-                let kept =
-                    same.into_iter().zip(before.family_epochs).map(|(same, epoch)| same.then_some(epoch));
-                for (epoch, kept) in snapshot.family_epochs.iter_mut().zip(kept) {
-                    *epoch = kept.unwrap_or(generation);
-                }
             }
         }
         Ok(Rebuilt { snapshot, routes })
     }
 
-    /// Whether everything that decisions about the flows of both families rest on is the same as with another snapshot.
-    /// How it was configured that connections are tracked, or not, decides about none.
+    /// Whether everything that decisions about the flows of both families rest on is the same as with another snapshot, but
+    /// for interfaces, of which [`Self::decides_in`] knows what concerns a family. How it was configured that connections are tracked, or not, decides about none.
     fn decides_as(&self, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
         let (other, before) = (basis.snapshot, basis.config);
         let Tracking { enabled, .. } = config.tracking;
         self.shares(SnapshotPart::Queues, other)
             && self.tracking == other.tracking
-            && self.interfaces == other.interfaces
-            && self.ports == other.ports
             && self.vlans == other.vlans
             && self.encapsulations == other.encapsulations
             && differ_in_fast_path_alone(&before.settings, &config.settings)
             && Tracking { enabled, ..before.tracking.clone() } == config.tracking
-            && before.neighbors == config.neighbors
     }
 
-    /// Whether the rules of a family, its switch of the fast path and its routing tables are those of another snapshot, except
-    /// for routes in a table that both share, whose changes [`crate::flow::change_counters::ChangeCounters`] counts.
-    fn decides_in(&self, family: Family, other: &Snapshot) -> bool {
+    /// Whether the interfaces as a family knows them, its static neighbours, its rules, its switch of the fast path and its
+    /// routing tables are those of another snapshot, except for routes in a table that both share, whose changes
+    /// [`crate::flow::change_counters::ChangeCounters`] counts.
+    fn decides_in(&self, family: Family, basis: &Basis<'_>, config: &DataplaneConfig) -> bool {
+        let other = basis.snapshot;
+        let interfaces = self.interfaces.len() == other.interfaces.len()
+            && self.interfaces.iter().zip(&other.interfaces).all(|(own, other)| own.is_as(other, family));
+        let ports = self.ports.len() == other.ports.len()
+            && self.ports.iter().zip(&other.ports).all(|(own, other)| own.is_as(other, family));
         let (own, others) = (self.rules(family), other.rules(family));
         let routing = match family {
             Family::V4 => self.policy == other.policy && self.shares(SnapshotPart::Routes, other),
             Family::V6 => self.policy6 == other.policy6 && self.shares(SnapshotPart::Ipv6Routes, other),
         };
         // The change counters count changes of list contents, but not of the numbers of lists.
-        routing
+        interfaces
+            && ports
+            && neighbors_of(basis.config, family).eq(neighbors_of(config, family))
+            && routing
             && self.allows_fast_path(family) == other.allows_fast_path(family)
             && [TableKind::Filter, TableKind::Nat, TableKind::Mangle]
                 .iter()
@@ -397,14 +405,14 @@ impl Snapshot {
             && Arc::ptr_eq(&own.lists, &others.lists)
     }
 
-    /// Cache epoch of the snapshot: the generation of the first snapshot under which decisions about flows of at least one
-    /// family are the same.
+    /// Cache epoch of the snapshot: the generation of the first snapshot with the same interfaces, addresses and static
+    /// neighbours under which decisions about flows of at least one family are the same.
     pub(crate) fn cache_epoch(&self) -> u32 {
         self.cache_epoch
     }
 
-    /// Whether cached actions of at least one family stay valid from one snapshot to the other, except for changes that
-    /// [`crate::flow::change_counters::ChangeCounters`] counts.
+    /// Whether interfaces, addresses and static neighbours are the same, and cached actions of at least one family stay valid
+    /// from one snapshot to the other, except for changes that [`crate::flow::change_counters::ChangeCounters`] counts.
     pub(crate) fn shares_cache_epoch_with(&self, other: &Snapshot) -> bool {
         self.cache_epoch == other.cache_epoch
     }
@@ -496,6 +504,14 @@ fn differ_in_fast_path_alone(one: &IpSettings, other: &IpSettings) -> bool {
     let mut like = other.clone();
     (like.allow_fast_path, like.ipv6.allow_fast_path) = (one.allow_fast_path, one.ipv6.allow_fast_path);
     *one == like
+}
+
+/// The static neighbours of a family.
+fn neighbors_of(
+    config: &DataplaneConfig,
+    family: Family,
+) -> impl Iterator<Item = &tollway_config::dataplane::StaticNeighbor> {
+    config.neighbors.iter().filter(move |neighbor| neighbor.address.is_ipv6() == (family == Family::V6))
 }
 
 /// Tables of VRFs: rows and zones.
