@@ -218,11 +218,11 @@ test('what is wrong with a packet is said beside the field', async ({ ui }) => {
 
 test('IP Settings say what is fast, what is slow, and why', async ({ ui }) => {
   const fast = await ui.open('/ip/settings/fast-path');
-  await expect(fast.row('flow-cache')).toHaveCount(1);
+  await expect(fast.row('ipv4-flow-cache')).toHaveCount(1);
   await expect(fast.row('ipv4-fast-path')).toHaveCount(1);
   // Connection tracking is active: it is what closes the plain fast path.
   expect(await fast.cell(fast.row('ipv4-fast-path'), 'Blocked By')).not.toBe('');
-  await expect.poll(() => fast.number(fast.row('flow-cache'), 'Packets')).toBeGreaterThan(0);
+  await expect.poll(() => fast.number(fast.row('ipv4-flow-cache'), 'Packets')).toBeGreaterThan(0);
   const slow = await ui.open('/ip/settings/slow-path');
   await expect(slow.grid.getByRole('row').nth(3)).toBeVisible();
   const total = async () => {

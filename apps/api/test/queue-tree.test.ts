@@ -80,7 +80,12 @@ describe('queue trees', () => {
   it.each([
     ['no parent', {}, 'parent', /parent is required/],
     ['a parent that is nothing', { parent: 'nobody' }, 'parent', /nobody is none of global, q, ether1, ether2/],
-    ['a name with a meaning', { parent: 'q', name: 'global' }, 'name', /a meaning of its own as a parent/],
+    [
+      'a name with a meaning',
+      { parent: 'q', name: 'global' },
+      'name',
+      /a meaning of its own as parent of \/queue\/tree/,
+    ],
     ['the name of an interface', { parent: 'q', name: 'ether2' }, 'name', /ether2 is an interface/],
     ['a name that is taken', { parent: 'global', name: 'q' }, 'name', /already have queue with such name: q/],
     ['a mark that is none', { parent: 'q', 'packet-mark': 'a,!b' }, 'packet-mark', /comma list of names/],

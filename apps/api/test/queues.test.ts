@@ -117,7 +117,12 @@ describe('simple queues', () => {
     ['an unknown parent', { target: '10.0.0.1', parent: 'q1' }, 'parent', /parent: q1 is none of none/],
     ['a priority beyond all', { target: '10.0.0.1', priority: '9/1' }, 'priority', /1\.\.8/],
     ['a bucket beyond all', { target: '10.0.0.1', 'bucket-size': '11' }, 'bucket-size', /a number 0..10/],
-    ['a name with a meaning', { target: '10.0.0.1', name: 'none' }, 'name', /meaning of its own as a parent/],
+    [
+      'a name with a meaning',
+      { target: '10.0.0.1', name: 'none' },
+      'name',
+      /meaning of its own as parent of \/queue\/simple/,
+    ],
     ['what nobody has', { target: '10.0.0.1', weather: 'fine' }, 'weather', /unknown parameter weather/],
   ])('%s is refused by name', async (_what, body, property, detail) => {
     const answer = await call('PUT', QUEUES, body);

@@ -4,12 +4,6 @@ import { type FieldError, fieldError, type ProposedRow } from '../proposed-row.j
 
 const parentOf: KeyOf = (values) => values.parent;
 
-/** Refuses names that are keywords of the property `parent`. */
-export function checkQueueName({ menu, values: { name } }: ProposedRow): FieldError | undefined {
-  if (name === undefined || menu.props.parent?.kind.keywords?.includes(name) !== true) return undefined;
-  return fieldError('name', `value of name: ${name} has a meaning of its own as a parent; give another name`);
-}
-
 /** Refuses circular parents, and more levels above and below the queue than the data plane supports. */
 export function checkQueueParent({
   values: { name, parent },

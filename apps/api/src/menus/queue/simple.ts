@@ -1,16 +1,11 @@
 import { QUEUE_STATISTICS } from '@tollway/schema';
 import { PART } from '../../agent/queues.js';
 import { compileQueues } from '../../compiler/queues.js';
-import { checkQueueName, checkQueueParent } from '../../config/checks/queues.js';
-import type { FieldError, ProposedRow } from '../../config/proposed-row.js';
+import { checkQueueParent } from '../../config/checks/queues.js';
 import { counterCommands } from '../../rest/commands/counters.js';
 import { nameOf } from '../../snapshot/rows-by-key.js';
 import { countedQueues, type QueueValues } from '../../view/queues.js';
 import type { MenuModule } from '../module.js';
-
-function checkSimpleQueue(proposed: ProposedRow): FieldError | undefined {
-  return checkQueueName(proposed) ?? checkQueueParent(proposed);
-}
 
 const TOTAL = 'total-';
 
@@ -37,7 +32,7 @@ const queueValues: QueueValues = (dump) => ({
 export const simpleQueue: MenuModule = {
   path: '/queue/simple',
   compile: (context) => ({ 'simple-queues': context.once(compileQueues).simple }),
-  check: checkSimpleQueue,
+  check: checkQueueParent,
   keys: [nameOf],
   liveRows: ({ live, queueFindings }) => countedQueues(live, queueFindings, queueValues),
   commands: counterCommands('reset-queue-counters'),

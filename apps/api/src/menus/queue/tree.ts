@@ -1,6 +1,6 @@
 import { PART } from '../../agent/queues.js';
 import { compileQueues } from '../../compiler/queues.js';
-import { checkQueueName, checkQueueParent } from '../../config/checks/queues.js';
+import { checkQueueParent } from '../../config/checks/queues.js';
 import { type FieldError, fieldError, type ProposedRow } from '../../config/proposed-row.js';
 import { counterCommands } from '../../rest/commands/counters.js';
 import { interfaceNamed } from '../../snapshot/interfaces.js';
@@ -16,7 +16,7 @@ function checkTreeQueue(proposed: ProposedRow): FieldError | undefined {
       `value of name: ${name} is an interface, and as a parent it would mean that; give another name`,
     );
   }
-  return checkQueueName(proposed) ?? checkQueueParent(proposed);
+  return checkQueueParent(proposed);
 }
 
 export const queueTree: MenuModule = {
