@@ -24,7 +24,16 @@ use crate::pipeline::translate::translate;
 use crate::snapshot::{Interface, InterfaceIpv6, Snapshot};
 
 /// Runs the stage. Returns the number of packets that entered it.
+#[inline]
 pub(crate) fn run<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
+    let state = &pass.state;
+    let messages = state.solicits.len() | state.advertisements.len() | state.router_solicits.len();
+    // Nothing of a pass whose packets the flow cache has forwarded, nothing that waits, and nothing to say to the links.
+    if pass.batch.slow.len() | messages == 0 && state.holds.is_empty() { 0 } else { emit(pass) }
+}
+
+#[inline(never)]
+fn emit<F: Frame, S: FrameSource<F>>(pass: &mut Pass<'_, F, S>) -> u64 {
     if !pass.state.holds.is_empty() {
         requeue_resolved(pass.state, pass.batch);
     }
