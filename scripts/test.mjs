@@ -38,10 +38,14 @@ function isolated(name, args, out) {
 
 const rustTests = ['test', '--locked', '--workspace', '--tests', '--profile', 'checked', '--quiet'];
 
-/** @param {string} title @param {'network' | 'measuring'} project of their configuration @returns {import('./sections.mjs').Part} */
-const networkTests = (title, project) => ({
+/**
+ * @param {string} title
+ * @param {readonly string[]} which of their configuration
+ * @returns {import('./sections.mjs').Part}
+ */
+const networkTests = (title, ...which) => ({
   title,
-  body: (out) => isolated('vitest', ['run', '--config', 'tests/network/vitest.config.ts', '--project', project], out),
+  body: (out) => isolated('vitest', ['run', '--config', 'tests/network/vitest.config.ts', ...which], out),
 });
 
 await main(async () => {
@@ -84,8 +88,12 @@ await main(async () => {
       },
     ],
     [{ title: 'unit and API tests (vitest)', body: (out) => npmProgram('vitest', ['run'], { out }) }],
-    [networkTests('network tests that measure', 'measuring')],
-    [networkTests('network tests', 'network')],
+    // They wait most of the time: one after the other they would take longer than all else together.
+    [
+      networkTests('network tests that measure', '--project', 'measuring'),
+      networkTests('network tests, second half', '--project', 'network', '--shard', '2/2'),
+    ],
+    [networkTests('network tests, first half', '--project', 'network', '--shard', '1/2')],
     [
       {
         title: 'end to end (Playwright)',
