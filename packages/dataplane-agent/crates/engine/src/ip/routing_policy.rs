@@ -15,7 +15,7 @@ use crate::error::BuildError;
 use crate::ids::InterfaceIndex;
 use crate::interface::InterfaceMap;
 use crate::ip::fib::{Address, Prefix, RouteLookup, Table, Tables};
-use crate::packet::tuple::Zone;
+use crate::packet::tuple::{Tuple, Zone};
 
 /// A rule, as far as it concerns a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,16 @@ pub struct RoutingQuery<A> {
     pub mark: Mark,
     /// Interface that it came in on; [`NO_INTERFACE`](crate::ids::NO_INTERFACE) for the router's own packets.
     pub interface: InterfaceIndex,
+}
+
+impl<A: Address> RoutingQuery<A> {
+    /// The query for packets with a tuple, a routing mark and an in-interface.
+    #[inline]
+    pub fn of(tuple: &Tuple, mark: Mark, interface: InterfaceIndex) -> Self {
+        let [source, destination] =
+            [tuple.src, tuple.dst].map(|address| A::of(address.into()).unwrap_or_default());
+        Self { zone: tuple.zone, source, destination, mark, interface }
+    }
 }
 
 /// Where a packet goes, and by which rule and table.

@@ -34,9 +34,7 @@ struct RoutedBy {
 
 impl RoutedBy {
     fn query<A: Address>(self, routed: &Tuple) -> RoutingQuery<A> {
-        let [source, destination] =
-            [routed.src, routed.dst].map(|address| A::of(address.into()).unwrap_or_default());
-        RoutingQuery { zone: routed.zone, source, destination, mark: self.mark, interface: self.interface }
+        RoutingQuery::of(routed, self.mark, self.interface)
     }
 }
 

@@ -88,9 +88,7 @@ struct RoutedBy {
 
 impl RoutedBy {
     fn query<A: Address>(self, tuple: &Tuple) -> RoutingQuery<A> {
-        let [source, destination] =
-            [tuple.src, tuple.dst].map(|address| A::of(address.into()).unwrap_or_default());
-        RoutingQuery { zone: tuple.zone, source, destination, mark: self.mark, interface: self.interface }
+        RoutingQuery::of(tuple, self.mark, self.interface)
     }
 }
 

@@ -57,10 +57,8 @@ pub(crate) fn by_policy<A: Address>(
 
 /// What of a packet decides its table, before its source is translated.
 pub(crate) fn query_of<A: Address>(meta: &Meta) -> RoutingQuery<A> {
-    let [source, destination] =
-        [meta.tuple.src, meta.tuple.dst].map(|address| A::of(address.into()).unwrap_or_default());
     let interface = if meta.origin == Origin::Port { meta.in_interface } else { NO_INTERFACE };
-    RoutingQuery { zone: meta.tuple.zone, source, destination, mark: meta.routing_mark, interface }
+    RoutingQuery::of(&meta.tuple, meta.routing_mark, interface)
 }
 
 /// The interface to whose services a packet for an address of the router goes: that which received it, or that with the
